@@ -87,7 +87,7 @@ def test_another_algorithm_shows_its_own_settings_and_sends_no_others(page: Page
     expect(lam).to_be_visible()
     expect(toml).to_contain_text("lam = 1.0")
     lam.fill("3")
-    expect(page.locator("[data-error='algorithm.lam']:visible")).to_contain_text("less than or equal to 1")
+    expect(page.locator("[data-error='algorithm.lam']:visible")).to_contain_text("1 or less")
     expect(page.locator("#warnings")).to_contain_text("Fix 1 field.")
     lam.fill("0.95")
     page.locator("fieldset:enabled > .field [name='algorithm.credit.type']").select_option("turn")

@@ -48,14 +48,14 @@ def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
 @pytest.mark.parametrize(
     ("rules", "field", "reason"),
     [
-        ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
+        ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "must be a number"),
         ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
         ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "less than 1"),
         ([{**LOW, "kind": "sinks"}], "detectors.rules.0.kind", "'sinks' is not one of them. Use one of below"),
         ([{"name": "low"}], "detectors.rules.0.kind", "missing"),
         ([{**LOW, "window": 5}], "detectors.rules.0.window", "unknown field"),
-        ("nonsense", "detectors.rules", "valid tuple"),
+        ("nonsense", "detectors.rules", "must be a list"),
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
 )
