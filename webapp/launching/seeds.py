@@ -4,7 +4,7 @@ from __future__ import annotations
 
 MOST = 20  # runs from one form
 LARGEST = 999_999
-HELP = f"One run for each: 1, or 1-3, or 1, 5, 9. At most {MOST}. Several tell what is luck."
+HELP = f"One run for each: 1, or 1-3, or 1, 5, 9; at most {MOST}. A seed determines problems, sampling and shuffling."
 
 
 def seeds_of(text: str) -> list[int]:

@@ -18,11 +18,11 @@ from webapp.alerts.rescue import rescue, shown
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
+from webapp.forms.fields import FormField, Node
 from webapp.forms.values import SHOWN, without_unseen
-from webapp.launching import drafts, more_environments
+from webapp.launching import drafts, more_environments, seeds
 from webapp.launching.models import SavedPreset
 from webapp.launching.presets import RunPreset, run_presets, saved_presets
-from webapp.launching.seeds import seeds_of
 from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.live_settings import current
@@ -184,7 +184,7 @@ def _posted(request: HttpRequest) -> Filled:
     edited = request.POST.get("detectors.rules")
     values = run_config.posted(request.POST.dict())
     unseen = run_config.unseen(values, request.POST.getlist(SHOWN))
-    seeds, problem = _seeds(values.get("seed", ""))
+    found, problem = _seeds(values.get("seed", ""))
     return Filled(
         preset=preset,
         source=source,
@@ -194,7 +194,7 @@ def _posted(request: HttpRequest) -> Filled:
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
         unseen=unseen,
-        seeds=seeds,
+        seeds=found,
         seeds_problem=problem,
     )
 
@@ -202,7 +202,7 @@ def _posted(request: HttpRequest) -> Filled:
 def _seeds(text: str) -> tuple[list[int], str]:
     """The seeds, or what is wrong with the text."""
     try:
-        return seeds_of(text), ""
+        return seeds.seeds_of(text), ""
     except ValueError as error:
         return [], str(error)
 
@@ -213,7 +213,7 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
     sections = run_config.fill(run_config.sections(), filled.values, base, errors)
     return {
         "sections": sections,
-        "essentials": run_config.essentials(sections),
+        "essentials": _essentials(sections),
         "presets": run_presets().values(),
         "saved": saved_presets(request.user).values(),
         "preset": filled.preset,
@@ -231,6 +231,15 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "name": given.get("name") or _fork_name(filled.source, filled.step),
         "on_cluster": filled.values.get("backend", base["backend"]) == "ray",
     }
+
+
+def _essentials(sections: list[run_config.ConfigSection]) -> list[Node]:
+    """What most people set. The form takes several seeds where a configuration has one."""
+    found = run_config.essentials(sections)
+    for node in found:
+        if isinstance(node, FormField) and node.name == "seed":
+            node.help, node.kind, node.low, node.high = seeds.HELP, "text", None, None
+    return found
 
 
 def _preset(request: HttpRequest, data: QueryDict, source: Run | None) -> RunPreset:

@@ -57,7 +57,17 @@ function showCluster() {
   byId("memory").hidden = !used;
 }
 
+// The settings of another type are those that were asked for.
+/** @param {Event} event */
+function openChosen({ target }) {
+  if (!(target instanceof HTMLSelectElement) || !target.dataset.variants) return;
+  const fields = form.querySelector(`fieldset:enabled[data-variant-of="${target.dataset.variants}"]`);
+  const section = fields?.closest("details");
+  if (section) section.open = true;
+}
+
 watchVariants(form);
+form.addEventListener("change", openChosen);
 form.addEventListener("input", () => {
   markChanged(form);
   clearTimeout(timer);
