@@ -4,10 +4,10 @@ import { byId } from "../core/dom.js";
 import { showErrors } from "./fields.js";
 
 const form = byId("run-form", HTMLFormElement);
-const place = byId("save-preset", HTMLDetailsElement);
+const panel = byId("save-preset", HTMLDetailsElement);
 
 async function save() {
-  const answer = await fetch(place.dataset.save ?? "", {
+  const answer = await fetch(panel.dataset.save ?? "", {
     method: "POST",
     body: new FormData(form),
     headers: { Accept: "application/json" },
