@@ -1,6 +1,8 @@
 // The inputs that the server makes of a pydantic class (templates/forms): choices of a type with the fields of each,
 // errors at their field, marks of what was changed. Runs, live settings and environments use these.
 
+import { visible } from "../core/visible_text.js";
+
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Field */
 
 /**
@@ -71,7 +73,7 @@ export function showErrors(form, errors) {
   for (const output of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-error]"))) {
     const name = output.dataset.error ?? "";
     const sent = !output.closest("fieldset:disabled");
-    output.textContent = (sent && texts.get(name)) || "";
+    output.textContent = visible((sent && texts.get(name)) || "");
     if (sent) known.add(name);
   }
   for (const input of sentInputs(form)) {

@@ -131,7 +131,7 @@ export class RegimeMap {
         height: Math.max(0, bottom - top),
       });
       const { title, description } = this.texts[key];
-      rect.append(svg("title", {}, document.createTextNode(`${title}: ${description}`)));
+      rect.append(svg("title", {}, `${title}: ${description}`));
       return [rect, ...labelled(title, left, right, top)];
     };
     return [
@@ -158,7 +158,7 @@ export class RegimeMap {
       svg(
         "text",
         { class: "regime-axis", transform: `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)` },
-        document.createTextNode("mutual information / ln N"),
+        "mutual information / ln N",
       ),
     ];
   }
@@ -232,9 +232,7 @@ export class RegimeMap {
       svg(
         "title",
         {},
-        document.createTextNode(
-          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${this.texts[one.regime].title}`,
-        ),
+        `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${this.texts[one.regime].title}`,
       ),
     );
     shape.addEventListener("click", () => this.onStep(one.step));
