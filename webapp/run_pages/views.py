@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -39,7 +41,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         {"key": key, "label": label, "url": _with(request.GET, show=key, before=None)}
         for key, (label, _) in FILTERS.items()
     ]
-    context: dict[str, Any] = {"rows": rows_of(found[:PAGE]), "older": older, "filters": filters, "query": query}
+    context: dict[str, Any] = {**_table(found[:PAGE]), "older": older, "filters": filters, "query": query}
     context["show"] = query.get("show", "all")
     context["is_new"] = not Run.objects.exists()
     return render(request, "run_pages/list.html", context)
@@ -48,7 +50,12 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def run_rows(request: HttpRequest) -> HttpResponse:
     """Only the rows of the table, for a page that received an update."""
-    return render(request, "run_pages/_rows.html", {"rows": rows_of(find_runs(request.GET.dict())[:PAGE])})
+    return render(request, "run_pages/_rows.html", _table(find_runs(request.GET.dict())[:PAGE]))
+
+
+def _table(runs: Iterable[Run]) -> dict[str, Any]:
+    """The rows, with an owner in each where there is more than one user."""
+    return {"rows": rows_of(runs), "owners": User.objects.all()[:2].count() > 1}
 
 
 @require_POST

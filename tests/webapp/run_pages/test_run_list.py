@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -46,6 +47,16 @@ def test_a_row_shows_that_a_run_is_restarting_after_a_failure(browser: Client) -
     page = browser.get(LIST).content.decode()
     assert "Restarting" in page
     assert words in page
+
+
+def test_owners_are_shown_where_there_is_more_than_one_user(browser: Client) -> None:
+    a_run()
+    assert ">Owner<" not in browser.get(LIST).content.decode()
+    other = User.objects.create_user("grace")
+    Run.objects.update(owner=other)
+    assert ">Owner<" in browser.get(LIST).content.decode()
+    for address in (LIST, f"{LIST}rows/"):
+        assert '<td class="run-wide">grace</td>' in browser.get(address).content.decode()
 
 
 def test_a_single_point_has_no_sparkline() -> None:

@@ -31,7 +31,9 @@ def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_every_page_escapes_hostile_text_and_names_its_hidden_characters(route: str, hostile_world: World, client: Client) -> None:
+def test_every_page_escapes_hostile_text_and_names_its_hidden_characters(
+    route: str, hostile_world: World, client: Client
+) -> None:
     client.force_login(hostile_world.user)
     answer = client.get(address(route, hostile_world))
     assert answer.status_code == 200

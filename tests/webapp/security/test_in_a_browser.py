@@ -112,7 +112,9 @@ def hidden(page: Page) -> list[str]:
     return [text[:200] for text in page.evaluate(SHOWN) if text != visible(text)]
 
 
-def test_no_page_runs_or_sends_hostile_text_or_shows_its_hidden_characters(signed_in: BrowserContext, origin: str, hostile_world: World) -> None:
+def test_no_page_runs_or_sends_hostile_text_or_shows_its_hidden_characters(
+    signed_in: BrowserContext, origin: str, hostile_world: World
+) -> None:
     paths = [address(route, hostile_world) for route in PAGES]
     paths.append(f"/compare/?runs={hostile_world.run.pk}")
     problems: dict[str, list[str]] = {}
