@@ -52,6 +52,7 @@ async function load() {
   }
   record = answer;
   byId("reader-body").removeAttribute("aria-busy");
+  byId("reader-best").hidden = answer.optimal_length === null; // no solver, or none that knows this problem
   if (!answer.turns.length) {
     showEmpty(answer);
     return;
