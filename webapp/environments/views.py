@@ -193,15 +193,17 @@ def _before(versions: Versions, shown: EnvironmentVersion) -> EnvironmentVersion
 
 def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
     """The kind's parameters, the wrappers and the budgets as they apply, with their meaning: first those that are not
-    the kind's own, then the others. Blank ones, such as paths, are left out."""
+    the kind's own, and limits only if they are not; then the others. Blank ones, such as paths, are left out."""
     kind = environment_class(config.kind)
     of_kind = EnvironmentConfig.model_validate({"kind": config.kind})
     given, usual = kind.Config(**config.parameters), kind.Config()
     budgets = config.model_dump(mode="json", include=set(BUDGETS))
+    limits = _rows(config.limits.model_dump(mode="json"), of_kind.limits.model_dump(mode="json"), type(config.limits))
     rows = [
         *_rows(given.model_dump(mode="json"), usual.model_dump(mode="json"), kind.Config),
         *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1)),
         *_rows(budgets, of_kind.model_dump(mode="json"), EnvironmentConfig),
+        *(row for row in limits if row["changed"]),
     ]
     return sorted(rows, key=lambda row: not row["changed"])
 

@@ -62,7 +62,7 @@ export function showVariant(select) {
 }
 
 /**
- * Puts each error at its field; returns those that no field of the form has.
+ * Puts each error at its field, unfolding what it is in; returns those that no field of the form has.
  * @param {HTMLFormElement} form
  * @param {Record<string, string | string[]>} errors by name
  * @returns {[string, string][]}
@@ -74,6 +74,7 @@ export function showErrors(form, errors) {
     const name = output.dataset.error ?? "";
     const sent = !output.closest("fieldset:disabled");
     output.textContent = visible((sent && texts.get(name)) || "");
+    if (output.textContent) output.closest("details")?.setAttribute("open", "");
     if (sent) known.add(name);
   }
   for (const input of sentInputs(form)) {
