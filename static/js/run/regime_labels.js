@@ -38,8 +38,11 @@ export function areaLabel(name, { left, right, top, bottom }, isAbove) {
     const first = isAbove ? bottom - PADDING - LINE * (lines.length - 1) : top + PADDING + 10;
     return lines.map((line, index) => textAt("regime-label", left + PADDING, first + LINE * index, line));
   }
-  if (!linesThatFit(name, height, width)) return [];
+  const upright = linesThatFit(name, height, width) ?? [];
   const at = isAbove ? bottom - PADDING : top + PADDING;
-  const place = { transform: `translate(${left + width / 2 + 4} ${at}) rotate(-90)` };
-  return [svg("text", { class: `regime-label${isAbove ? "" : " regime-label--below"}`, ...place }, name)];
+  const start = left + width / 2 + 4 - (LINE * (upright.length - 1)) / 2;
+  return upright.map((line, index) => {
+    const transform = `translate(${start + LINE * index} ${at}) rotate(-90)`;
+    return svg("text", { class: `regime-label${isAbove ? "" : " regime-label--below"}`, transform }, line);
+  });
 }
