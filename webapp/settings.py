@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "webapp.alerts",
     "webapp.trajectories",
     "webapp.whatif",
+    "webapp.launching",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",
@@ -83,7 +84,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"page": "webapp.page_tags", "run_states": "webapp.runs.state_tags"},
+            "libraries": {
+                "page": "webapp.page_tags",
+                "run_states": "webapp.runs.state_tags",
+                "visible_text": "webapp.visible_text",
+            },
         },
     }
 ]

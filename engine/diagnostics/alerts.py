@@ -28,6 +28,7 @@ class AlertDraft:
     compared_with: ComparedWith = "limit"
     limit: float | None = None
     since: int = 0
+    fork_before: int = 0  # the first step of any sign that was open with it
     action: Action = "notify"
     ending: Ending = "collapsed"
 
@@ -49,6 +50,7 @@ class AlertDraft:
             compared_with=self.compared_with,
             limit=None if self.limit is None else _finite(self.limit),
             since=self.since,
+            fork_before=self.fork_before,
             action=self.action,
         )
 

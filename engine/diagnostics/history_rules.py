@@ -7,7 +7,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from engine.diagnostics.alerts import Metrics
+from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.rule_config import (
     FallsFromBestConfig,
     FallsSignificantlyConfig,
@@ -103,6 +103,21 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     compared_with = "best"
 
     best: float = 0.0
+    best_at: int = -1  # the last step of that mean; -1 before the first
+
+    def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
+        best = self.best
+        draft = super(FallsFromBest, self).observe(metrics, step=step)
+        if self.best > best:
+            self.best_at = step
+        return draft
+
+    def began(self, step: int) -> int:
+        """A mean falls below its limit long after its readings have begun to fall, which is after the best mean."""
+        return self.best_at + 1 if self.best_at >= 0 else step
+
+    def may_begin(self, step: int) -> int:
+        return self.since if self.is_open else step + 1
 
     def _reading(self, metrics: Metrics) -> float | None:
         if self.config.metric in metrics:
@@ -124,11 +139,11 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super(FallsFromBest, self).state_dict(), "best": self.best}
+        return {**super(FallsFromBest, self).state_dict(), "best": self.best, "best_at": self.best_at}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
-        self.best = state["best"]
+        self.best, self.best_at = state["best"], state["best_at"]
 
 
 class Rate(NamedTuple):
