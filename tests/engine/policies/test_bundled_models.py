@@ -181,6 +181,7 @@ def test_the_tokenizer_that_is_trained_splits_text_as_the_one_that_is_loaded() -
         new_model(trained).config.save_pretrained(directory)
         loaded = load_tokenizer(directory)
     assert type(loaded) is not type(trained)
+    assert not [token for token in loaded.get_vocab() if "\u010a" in token and token != "\u010a"]
     assert loaded.encode(text) == trained.encode(text)
 
 
