@@ -84,7 +84,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"page": "webapp.page_tags"},
+            "libraries": {"page": "webapp.page_tags", "visible_text": "webapp.visible_text"},
         },
     }
 ]

@@ -180,7 +180,8 @@ class Trainer:
         # 6. record
         with self._timed("capture", times):
             credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
-            recording = self.recorder.training(step, trajectories, credited)
+            decided = {index: index in credited for index in usable} if self.config.filter.selects else {}
+            recording = self.recorder.training(step, trajectories, credited, decided)
         seconds = time.monotonic() - started
         self.progress.step = step
         self.progress.tokens += sampled

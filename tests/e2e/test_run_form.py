@@ -9,8 +9,10 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from engine.config import EnvironmentConfig
+from engine.environments import environment_class
 from tests.e2e.open_site import needs_chromium, open_site
-from webapp.environments.services import define
+from tests.e2e.threads import in_thread
+from webapp.environments.services import define, define_unmeasured
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -77,6 +79,31 @@ def test_further_environments_are_added_and_removed_as_rows(page: Page) -> None:
     expect(rows).to_have_count(0)
     expect(own).to_be_hidden()
     expect(page.locator("#toml")).not_to_contain_text('tag = "Second"')
+
+
+def test_a_preset_with_an_environment_of_its_own_replaces_the_selected_one_and_others_keep_it(page: Page) -> None:
+    fields = {"kind": "countdown", **environment_class("countdown").examples["Countdown three numbers"]}
+    countdown = EnvironmentConfig.model_validate(fields)
+    in_thread(lambda: define_unmeasured(name="Countdown three numbers", config=countdown))
+    page.goto("/runs/new/?preset=grpo")
+    page.select_option("#run-environment", label="Lake (version 1)")
+    selected = page.locator("#run-environment option:checked")
+    expect(selected).to_have_text("Lake (version 1)")
+    page.fill("#run-name", "my run")
+    expect(page.locator("#first-board svg title")).to_contain_text("4 by 4 grid")
+    page.get_by_role("button", name="Add an environment").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Countdown").click()
+    expect(selected).to_have_text("Countdown three numbers (version 1)")
+    expect(page.locator("#run-name")).to_have_value("my run")
+    expect(page.locator("#more-environments fieldset")).to_have_count(0)  # it is for this environment alone
+    expect(page.locator("#first-board")).to_contain_text("Target")
+    with page.expect_navigation():
+        page.get_by_role("link", name="DAPO").click()
+    expect(selected).to_have_text("Countdown three numbers (version 1)")
+    expect(page.locator("#run-name")).to_have_value("my run")
+    page.select_option("#run-environment", label="Lake (version 1)")
+    expect(page.locator("#first-board svg title")).to_contain_text("4 by 4 grid")
 
 
 def test_another_algorithm_shows_its_own_settings_and_sends_no_others(page: Page) -> None:

@@ -2,6 +2,7 @@
 // errors at their field, marks of what was changed. Runs, live settings and environments use these.
 
 import { element } from "../core/dom.js";
+import { visible } from "../core/visible_text.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Field */
 
@@ -61,7 +62,7 @@ export function showVariant(select) {
 }
 
 /**
- * Puts each error at its field; returns those that no field of the form has.
+ * Puts each error at its field, unfolding what it is in; returns those that no field of the form has.
  * @param {HTMLFormElement} form
  * @param {Record<string, string | string[]>} errors by name
  * @returns {[string, string][]}
@@ -72,7 +73,8 @@ export function showErrors(form, errors) {
   for (const output of /** @type {NodeListOf<HTMLElement>} */ (form.querySelectorAll("[data-error]"))) {
     const name = output.dataset.error ?? "";
     const sent = !output.closest("fieldset:disabled");
-    output.textContent = (sent && texts.get(name)) || "";
+    output.textContent = visible((sent && texts.get(name)) || "");
+    if (output.textContent) output.closest("details")?.setAttribute("open", "");
     if (sent) known.add(name);
   }
   for (const input of sentInputs(form)) {

@@ -1,6 +1,7 @@
 // The form of a new run: checked by the server while it is filled in, with totals and TOML.
 
 import { byId, control, element, findAll } from "../core/dom.js";
+import { showText } from "../core/visible_text.js";
 import { errorLinks, fixText, markChanged, showErrors, watchVariants } from "./fields.js";
 
 /**
@@ -46,8 +47,8 @@ function show({ errors, warnings, memory, summary, toml, command }) {
     byId("summary").replaceChildren(...rows);
   }
   if (memory.length) byId("memory-note").replaceChildren(...memory.map((words) => element("p", {}, words)));
-  if (toml) byId("toml").textContent = toml;
-  if (command) byId("command").textContent = command;
+  if (toml) showText(byId("toml"), toml);
+  if (command) showText(byId("command"), command);
 }
 
 // The settings of a cluster are open for a backend that uses one.

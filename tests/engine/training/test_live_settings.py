@@ -12,6 +12,7 @@ import pytest
 from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
 from engine.errors import ConfigError
 from engine.events import Event
+from engine.rollout.trajectory_files import read_records
 from engine.training.control import Control
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
@@ -60,6 +61,12 @@ def test_a_filter_holds_from_the_next_step(model: Path, tmp_path: Path) -> None:
     kept = [metrics["filter/kept_groups"] for metrics in steps_of(tmp_path).values()]
     assert kept[:3] == [4.0, 4.0, 4.0]
     assert kept[3] <= 1.0  # none where no group differs
+    third, fourth = (
+        [record["kept"] for _, _, record in read_records(tmp_path / f"trajectories/train/step_{step}.jsonl.zst")]
+        for step in (3, 4)
+    )
+    assert set(third) == {None}  # without a filter nothing is kept or dropped
+    assert sum(fourth) == 2 * kept[3]  # groups of two
 
 
 def test_a_resumed_run_keeps_what_its_checkpoint_was_made_under(model: Path, tmp_path: Path) -> None:

@@ -108,6 +108,25 @@ def test_a_budget_too_small_for_any_problem_is_refused_with_the_reason(browser: 
     assert reason.endswith("Raise max turns or max actions per turn.")
 
 
+def test_limits_are_folded_until_they_differ_from_the_kinds_own(browser: Client, lake: EnvironmentVersion) -> None:
+    edit = reverse("environments:edit", args=[lake.definition_id])
+    folded = '<details class="panel environment-limits">'
+    assert folded in browser.get(edit).content.decode()
+    assert folded in browser.get("/environments/new/?kind=lean").content.decode()  # whose own limits are longer
+    sent = form_data(name="Lake", **{"limits.step_seconds": "2.5"})
+    assert browser.post(edit, sent).status_code == 302
+    limits = lake.definition.latest.parsed().limits
+    assert (limits.step_seconds, limits.reset_seconds) == (2.5, 60.0)
+    assert '<details class="panel environment-limits" open>' in browser.get(edit).content.decode()
+    assert "Step seconds" in browser.get(f"/environments/{lake.definition_id}/").content.decode()
+
+
+def test_an_invalid_limit_is_refused_at_its_field(browser: Client) -> None:
+    answer = browser.post(NEW, form_data(name="Ice", **{"limits.step_seconds": "0"}))
+    assert "greater than 0" in answer.context["form"].errors["limits.step_seconds"]
+    assert '<details class="panel environment-limits" open>' in answer.content.decode()
+
+
 def test_a_duplicate_name_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, form_data(name="Lake"))
     assert "There is an environment called Lake already" in answer.context["form"].errors["name"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,40 @@ def test_the_form_lists_what_may_be_written_where_actions_are_free_text(
     page = browser.get(form_of(row)).content.decode()
     assert '<option value="search[]"></option>' in page
     assert "Free text, in this state such as" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"max_actions_per_turn": 3}, "; up to 3, with || between them."),
+        ({"max_actions_per_turn": 1}, "."),
+        ({"kind": "webshop", "parameters": {"num_products": 100}, "max_actions_per_turn": 1}, "."),
+        ({"kind": "countdown", "max_actions_per_turn": 1}, "."),  # it has no separator
+    ],
+)
+def test_the_form_says_how_several_actions_are_written_only_where_several_may_be(
+    browser: Client, rows: list[Trajectory], fields: dict[str, Any], words: str
+) -> None:
+    row = rows[0]
+    environment = {"kind": "frozen_lake", "tag": row.environment, **fields}
+    Run.objects.filter(pk=row.run_id).update(config={**row.run.config, "environments": [environment]})
+    page = browser.get(form_of(row)).content.decode()
+    found = re.findall(r'field-help">(.*?) The thought is unchanged', page)
+    [text] = [re.sub("<[^>]*>", "", one) for one in found]
+    assert text.endswith(words)
+    assert ("between them" in text) == ("between them" in words)
+
+
+def test_a_recorded_action_of_several_lines_keeps_them(
+    browser: Client, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field of one line would lose them."""
+    program = "a = 1\nprint(a)"
+    record = trajectories.record(rows[0])
+    record["turns"][0]["parsed"] = [program]
+    monkeypatch.setattr(trajectories, "record", lambda row: record)
+    page = browser.get(form_of(rows[0])).content.decode()
+    assert re.search(rf'<textarea id="what-if-action"[^>]*>\n{re.escape(program)}</textarea>', page)
 
 
 def test_an_edit_becomes_a_queued_row_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
