@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from webapp.glossary_page import index, sections
+from webapp.launching.presets import run_presets, saved_presets
 from webapp.styleguide import examples
 
 
@@ -40,6 +41,8 @@ def glossary(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def glossary_index(request: HttpRequest) -> JsonResponse:
-    """What the palette finds in the glossary."""
-    return JsonResponse({"metrics": index()}, headers={"Cache-Control": "private, max-age=3600"})
+def palette(request: HttpRequest) -> JsonResponse:
+    """What the palette finds beside pages and runs: metrics of the glossary, and presets to start from."""
+    presets = run_presets() | saved_presets(request.user)
+    found = [{"key": key, "title": preset.title} for key, preset in presets.items()]
+    return JsonResponse({"metrics": index(), "presets": found})

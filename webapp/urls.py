@@ -10,7 +10,7 @@ urlpatterns = [
     path("", pages.home, name="home"),
     path("healthz", pages.healthz, name="healthz"),
     path("glossary/", pages.glossary, name="glossary"),
-    path("glossary/index.json", pages.glossary_index, name="glossary_index"),
+    path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
     path("environments/", include("webapp.environments.urls")),
