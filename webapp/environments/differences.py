@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
+
+SMALLEST_DECIMAL = 1e-7  # smaller ones have an exponent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,11 @@ def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
     """Every key of `configs`, in order of first appearance."""
-    flat = [flatten(config) for config in configs]
+    return leaf_differences([flatten(config) for config in configs])
+
+
+def leaf_differences(flat: Sequence[Mapping[str, Any]]) -> Differences:
+    """The same of configurations that are flattened already."""
     keys = list(dict.fromkeys(key for leaves in flat for key in leaves))
     rows = [Row(key=key, values=[shown(leaves[key]) if key in leaves else None for leaves in flat]) for key in keys]
     return Differences(
@@ -48,5 +55,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
 
 
 def shown(value: Any) -> str:
-    """A leaf as text: strings without quotes, everything else as JSON."""
+    """A leaf as text: strings without quotes, everything else as JSON, but 0.00005 instead of 5e-05."""
+    if isinstance(value, float) and SMALLEST_DECIMAL <= abs(value) < 1:
+        return format(Decimal(repr(value)), "f")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,8 +1,8 @@
-"""The comparison of runs: which runs, in which colours, with which metrics; differences of settings and results."""
+"""The comparison of runs: which runs, how they are drawn, with which metrics; differences of settings."""
 
 from __future__ import annotations
 
-import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +15,9 @@ from webapp.evaluations.models import Evaluation
 from webapp.evaluations.same_config import LABELS, same_but_seed
 from webapp.live.outline import metric_names as names_of
 from webapp.runs.models import Run
-from webapp.whole_numbers import whole_number
 
 MOST_RUNS = 10
-COLOURS = 10
+DASHES = 6  # solid, and five patterns that charts draw
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
 MOST_DIFFERENCES = 3  # shown next to a run's name
@@ -26,10 +25,13 @@ MOST_DIFFERENCES = 3  # shown next to a run's name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL selects, with invalid parts dropped. Display options of the charts are read by the browser."""
+    """What the URL selects, with invalid parts dropped. Display options of the charts are read by the browser.
+
+    `dashes` has a line pattern for each run, 0 for a solid line.
+    """
 
     runs: list[Run]
-    colours: list[int]
+    dashes: list[int]
     missing: list[str]
     metrics: list[str]
 
@@ -73,12 +75,12 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
 
 def read_view(query: Mapping[str, str]) -> View:
     requested = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))[:MOST_RUNS]
-    found = Run.objects.in_bulk(requested)
+    found = Run.objects.select_related("forked_from").in_bulk(requested)
     runs = [found[pk] for pk in requested if pk in found]
     metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
     return View(
         runs=runs,
-        colours=colours(runs, _whole_numbers(query.get("colours", ""))),
+        dashes=dashes(runs),
         missing=[pk for pk in requested if pk not in found],
         metrics=list(dict.fromkeys(metrics))[:MOST_METRICS],
     )
@@ -91,15 +93,14 @@ def first_metrics(runs: list[Run]) -> list[str]:
     return [FIRST_METRICS[0], *held_out, *FIRST_METRICS[1:]]
 
 
-def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
-    """A series colour, 1 to 10, per run: first those in `kept`, so that colours stay when runs come and go, then the
-    colour derived from the run's ID, or the next free one."""
-    taken = [colour for colour in dict.fromkeys(kept) if 1 <= colour <= COLOURS][: len(runs)]
-    for run in runs[len(taken) :]:
-        wanted = zlib.crc32(run.pk.encode()) % COLOURS
-        free = (slot for slot in ((wanted + step) % COLOURS + 1 for step in range(COLOURS)) if slot not in taken)
-        taken.append(next(free, wanted + 1))
-    return taken
+def dashes(runs: Sequence[Run]) -> list[int]:
+    """A run has its own colour here too; where several have the same, the first is solid and the others are dashed."""
+    seen: Counter[int] = Counter()
+    found = []
+    for run in runs:
+        found.append(seen[run.colour] % DASHES)
+        seen[run.colour] += 1
+    return found
 
 
 def seed_groups(runs: list[Run]) -> list[int | None]:
@@ -180,7 +181,3 @@ def _why_not_comparable(first: Evaluation, other: Evaluation) -> str:
 def _environment_config(row: Evaluation) -> dict[str, Any]:
     configs = row.run.config.get("environments", [])
     return next((config for config in configs if config.get("tag") == row.environment), {})
-
-
-def _whole_numbers(text: str) -> list[int]:
-    return [number for part in text.split(",") if (number := whole_number(part)) is not None]

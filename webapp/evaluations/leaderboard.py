@@ -13,9 +13,12 @@ from typing import Any
 from engine.statistics.proportions import newcombe_many
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
+from webapp.runs.models import Run
+from webapp.runs.settings_history import described, settings_histories
 from webapp.runs.states import RunState
 
 BAR = 200  # width of the drawn scale from 0 to 1
+RUN_FIELDS = ("colour", "fork_step", "ancestor_steps", "step", "forked_from__name")
 PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
 
 
@@ -41,10 +44,17 @@ class Entry:
     rank: int = 0
     tied: bool = False  # not significantly different from the best
     protocol_difference: str = ""  # from the ranked rows, where there is one
+    run: Run | None = None  # of shown entries: its colour and lineage
+    changed_settings: list[str] = field(default_factory=list)  # while it was live; of shown entries
 
     @property
     def success(self) -> float:
         return self.successes / self.episodes
+
+    @property
+    def lineage_step(self) -> int:
+        """The steps of the evaluated weights, with those of ancestors."""
+        return self.step + (self.run.ancestor_steps if self.run else 0)
 
     @property
     def percent(self) -> str:
@@ -117,6 +127,17 @@ def tables() -> list[Table]:
         grouped.setdefault(key, []).append(_entry(row, facts))
     found = [_table(key, entries) for key, entries in grouped.items()]
     return sorted(found, key=lambda table: (-len(table.ranked), table.title))
+
+
+def add_run_facts(shown: list[Table]) -> None:
+    """What only the shown rows need of their runs."""
+    entries = [entry for table in shown for entry in [*table.shown, *table.shown_other_protocols]]
+    ids = {entry.run_id for entry in entries}
+    runs = Run.objects.select_related("forked_from").only(*RUN_FIELDS).in_bulk(ids)
+    histories = settings_histories(ids)
+    for entry in entries:
+        entry.run = runs.get(entry.run_id)
+        entry.changed_settings = described(histories.get(entry.run_id, []))
 
 
 def _final_rows() -> list[Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
+from webapp.runs.settings_history import described, history_of
 from webapp.whole_numbers import whole_number
 
 
@@ -108,14 +109,15 @@ def _begun(request: HttpRequest) -> Filled:
     source = _source(request.GET)
     preset = _preset(request.GET, source)
     step = _step(request.GET.get("step", ""))
+    as_launched = request.GET.get("settings") == "launched"
     return Filled(
         preset=preset,
         source=source,
         step=step,
         version=_version(request.GET, source, preset),
-        values=_values_of(source, step),
+        values=_values_of(source, step, as_launched=as_launched),
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
-        rules=_rules_of(source, preset),
+        rules=_rules_of(source, preset, as_launched=as_launched),
     )
 
 
@@ -150,6 +152,8 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "more": _with_errors(filled.more, errors),
         "kept": more_environments.kept_choices(filled.source),
         "source": filled.source,
+        "changed_settings": described(history_of(filled.source)) if filled.source else [],
+        "as_launched": given.get("settings") == "launched",
         "fork": _fork(filled.values),
         "rule_editor": editor_data(),
         "rules": shown_rules(filled.rules),
@@ -178,22 +182,22 @@ def _step(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
-    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now."""
+def _values_of(source: Run | None, step: int | None, *, as_launched: bool) -> dict[str, str]:
+    """Initial values: none, or those of the cloned or forked run with the settings that it has now or had at launch."""
     if source is None:
         return {}
+    values = run_config.flatten(source.config if as_launched else current(source).model_dump(mode="json"))
     if step is None:
-        return run_config.flatten(source.config)
-    values = run_config.flatten(current(source).model_dump(mode="json"))
+        return values
     return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
 
 
-def _rules_of(source: Run | None, preset: RunPreset) -> Any:
-    """The current alert rules of the cloned run, or those of the preset."""
+def _rules_of(source: Run | None, preset: RunPreset, *, as_launched: bool = False) -> Any:
+    """The alert rules that the cloned run has now or had at launch, or those of the preset."""
     if source is None:
         return preset.config().model_dump(mode="json")["detectors"]["rules"]
     launched_with = source.config.get("detectors", {}).get("rules")
-    return source.settings_changes.get("detectors.rules", launched_with)
+    return launched_with if as_launched else source.settings_changes.get("detectors.rules", launched_with)
 
 
 def _first_groups(source: Run | None) -> str:

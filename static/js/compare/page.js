@@ -14,6 +14,7 @@ import { oneAtATime } from "../core/draw_scheduler.js";
 /** @import { Point } from "../types.js" */
 /** @import { CompareHost } from "./metric_chart.js" */
 /** @import { RunFacts } from "./compared_runs.js" */
+/** @import { Line } from "./seed_groups.js" */
 
 const EVERY = 5000; // ms
 const PATIENCE = 2000; // ms that the first runs wait for the last
@@ -28,6 +29,15 @@ prepareChoice();
  * @returns {point is Pick<Point, "step"> & Partial<Point> & { run: string }}
  */
 const isOfRun = (point) => "run" in point;
+
+/**
+ * Where the shown runs were forked, each once.
+ * @param {Line[]} lines
+ */
+function forksOf(lines) {
+  const all = lines.flatMap(({ shown }) => shown.flatMap((run) => run.lineage.forks));
+  return [...new Map(all.map((fork) => [`${fork.name} ${fork.at}`, fork])).values()];
+}
 
 /** @param {CompareSettings} settings */
 function open(settings) {
@@ -74,7 +84,8 @@ function open(settings) {
     const lines = host.lines();
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
-    const store = { curves, lines, look, evaluations: [], alerts: [], settings: [], requestedBy: {} };
+    const forks = forksOf(lines);
+    const store = { curves, lines, look, forks, evaluations: [], alerts: [], settings: [], requestedBy: {} };
     await grid.draw({ store, view });
     showLegend(runs, view);
   }

@@ -3,7 +3,7 @@
 
 import { heldOutTrace, ribbon, tracesOf } from "../charts/chart_traces.js";
 import { meanOverSeeds } from "./seed_groups.js";
-import { at } from "../charts/positions.js";
+import { at, beginning } from "../charts/positions.js";
 import { number } from "../core/format.js";
 import { plain } from "../charts/setting_marks.js";
 
@@ -15,6 +15,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]; // as the swatches of `run_colours.css`
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 const LABEL = { align: "left" };
 
@@ -29,9 +30,11 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
   if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, name });
   const [run] = line.shown;
   const evaluations = heldOut(run, metric);
-  if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, name });
-  const { curves } = run;
-  const traces = tracesOf({ names: [metric], colours: [colour], curves, view });
+  const dash = DASHES[line.dash];
+  if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, dash, name });
+  const { curves, lineage } = run;
+  const look = { names: [metric], colours: [colour], view, dash };
+  const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {
     name,
@@ -39,7 +42,7 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
     text: drawn.text?.map((words) => `${name}<br>${words}`),
     customdata: drawn.customdata?.map((step) => ({ run: run.id, step })),
   });
-  return { traces, points: curves.points(metric) };
+  return { traces, points: [...lineage.points(metric, view.axis), ...curves.points(metric)] };
 }
 
 /**
@@ -55,10 +58,10 @@ export function heldOut(run, metric) {
 /**
  * @param {ComparedRun} run
  * @param {EvaluationCompleted[]} evaluations
- * @param {Omit<LineLook, "quantiles"> & { name: string }} omit
+ * @param {Omit<LineLook, "quantiles"> & { name: string, dash: string }} omit
  * @returns {DrawnLine}
  */
-function heldOutTraces(run, evaluations, { view, colour, name }) {
+function heldOutTraces(run, evaluations, { view, colour, dash, name }) {
   const trace = heldOutTrace(evaluations, { curves: run.curves, view, colour });
   const wordsOf = (/** @type {EvaluationCompleted} */ { step }, /** @type {number} */ i) =>
     `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
@@ -66,7 +69,7 @@ function heldOutTraces(run, evaluations, { view, colour, name }) {
     name,
     hoverlabel: LABEL,
     mode: "lines+markers",
-    line: { color: colour, width: 1.25 },
+    line: { color: colour, width: 1.25, dash },
     text: evaluations.map(wordsOf),
     hovertemplate: "%{text}<extra></extra>",
     customdata: evaluations.map(({ step }) => ({ run: run.id, step })),
@@ -81,7 +84,7 @@ function heldOutTraces(run, evaluations, { view, colour, name }) {
  */
 const pointsOf = (run, evaluations) =>
   evaluations.map(({ step, time, success }) => {
-    const position = run.curves.position(step) ?? { step, tokens: 0, seconds: 0, elapsed: 0 };
+    const position = run.curves.position(step) ?? beginning(step, run.curves.before);
     return { ...position, time, y: success };
   });
 
@@ -115,7 +118,7 @@ function meanTraces(line, metric, { view, colour, quantiles, name }) {
     hoverlabel: LABEL,
     text: points.map((point) => `${name}<br>${meanWords(point)}`),
     mode: sparse ? "lines+markers" : "lines",
-    line: { color: colour, width: 2.25 },
+    line: { color: colour, width: 2.25, dash: DASHES[line.dash] },
     marker: { size: 5, color: colour },
     hovertemplate: "%{text}<extra></extra>",
     showlegend: false,

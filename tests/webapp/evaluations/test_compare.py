@@ -10,8 +10,7 @@ from tests.builders.runs import add_evaluation, build_run
 from webapp.environments.differences import differences
 from webapp.evaluations.compare import (
     FIRST_METRICS,
-    MOST_RUNS,
-    colours,
+    dashes,
     metric_names,
     read_view,
     results,
@@ -34,16 +33,15 @@ def pair(**other: object) -> list[Run]:
 @pytest.mark.django_db
 def test_the_url_determines_the_view() -> None:
     one, two = pair()
-    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "colours": "10,2"})
-    assert (view.runs, view.missing, view.metrics, view.colours) == ([two, one], ["gone"], ["a", "b"], [10, 2])
+    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a"})
+    assert (view.runs, view.missing, view.metrics) == ([two, one], ["gone"], ["a", "b"])
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("colours", ["x", "", "11,0,-1", "٣"])
-def test_an_invalid_query_gives_the_default_view(colours: str) -> None:
+def test_an_empty_query_gives_the_default_view() -> None:
     run = build_run()
-    view = read_view({"runs": f",{run.pk},", "metrics": ",", "colours": colours})
-    assert (view.runs, view.metrics, view.colours) == ([run], FIRST_METRICS, read_view({"runs": run.pk}).colours)
+    view = read_view({"runs": f",{run.pk},", "metrics": ","})
+    assert (view.runs, view.metrics) == ([run], FIRST_METRICS)
 
 
 @pytest.mark.django_db
@@ -56,17 +54,10 @@ def test_held_out_success_is_among_the_first_charts_once_there_is_any() -> None:
 
 
 @pytest.mark.django_db
-def test_runs_keep_their_colour_when_others_are_added() -> None:
-    runs = [build_run(name=str(number)) for number in range(MOST_RUNS)]
-    assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    assert all(colours([run, *runs])[0] == colours([run])[0] for run in runs)
-
-
-@pytest.mark.django_db
-def test_runs_keep_their_colour_when_another_is_removed() -> None:
-    runs = [build_run(name=str(number)) for number in range(4)]
-    before = colours(runs)
-    assert colours([*runs[1:], build_run()], before[1:])[:3] == before[1:]
+def test_runs_of_one_colour_differ_in_the_pattern_of_their_lines() -> None:
+    runs = [Run(colour=colour) for colour in (3, 1, 3, 3, 1)]
+    assert dashes(runs) == [0, 0, 1, 2, 1]
+    assert dashes([Run(colour=1)] * 7) == [0, 1, 2, 3, 4, 5, 0]
 
 
 @pytest.mark.django_db
