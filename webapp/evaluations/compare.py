@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from engine.statistics.intervals import Interval
-from engine.statistics.proportions import newcombe
 from webapp.environments.differences import Differences
-from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.same_config import LABELS, same_but_seed
 from webapp.live.outline import metric_names as names_of
@@ -34,43 +30,6 @@ class View:
     dashes: list[int]
     missing: list[str]
     metrics: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The newest evaluation of each run on an environment; for two comparable runs also their difference."""
-
-    environment: str
-    cells: list[Evaluation | None]
-    difference: float | None = None
-    interval: Interval | None = None
-    note: str = ""
-
-    @property
-    def shown_cells(self) -> list[dict[str, Any] | None]:
-        return [_shown(cell) if cell else None for cell in self.cells]
-
-    @property
-    def summary(self) -> str:
-        """The difference in percentage points with its 95% interval; empty where there is none."""
-        if self.difference is None or self.interval is None:
-            return ""
-        low, high = (f"{end * 100:+.1f}" for end in self.interval)
-        verdict = "not significant" if self.interval.contains(0.0) else "significant"
-        return f"{self.difference * 100:+.1f} points (95% interval {low} to {high}): {verdict}"
-
-
-def _shown(cell: Evaluation) -> dict[str, Any]:
-    return {
-        "success": percent(cell.success),
-        "low": percent(cell.low),
-        "high": percent(cell.high),
-        "solved": f"{cell.successes}/{cell.episodes}",
-        "faults": cell.faults,
-        "trained_on": cell.trained_on,
-        "step": cell.step,
-        "final": cell.final,
-    }
 
 
 def read_view(query: Mapping[str, str]) -> View:
@@ -143,41 +102,3 @@ def metric_names(runs: list[Run]) -> list[str]:
     """All metrics of the runs, and their held-out success."""
     tags = Evaluation.objects.filter(run__in=runs).values_list("environment", flat=True).distinct()
     return sorted({name for run in runs for name in names_of(run)} | {f"eval/{tag}/success" for tag in tags})
-
-
-def results(runs: list[Run]) -> list[Result]:
-    """One row per environment on which any of the runs was evaluated."""
-    newest: dict[str, dict[str, Evaluation]] = {}
-    for row in Evaluation.objects.filter(run__in=runs).order_by("final", "step"):
-        newest.setdefault(row.environment, {})[row.run_id] = row
-    return [_result(name, [by_run.get(run.pk) for run in runs]) for name, by_run in sorted(newest.items())]
-
-
-def _result(environment: str, cells: list[Evaluation | None]) -> Result:
-    if len(cells) != 2 or cells[0] is None or cells[1] is None:
-        return Result(environment=environment, cells=cells)
-    first, other = cells[0], cells[1]
-    if note := _why_not_comparable(first, other):
-        return Result(environment=environment, cells=cells, note=note)
-    return Result(
-        environment=environment,
-        cells=cells,
-        difference=first.success - other.success,
-        interval=newcombe(first.successes, first.episodes, other.successes, other.episodes),
-    )
-
-
-def _why_not_comparable(first: Evaluation, other: Evaluation) -> str:
-    mine, its = _environment_config(first), _environment_config(other)
-    if mine != its:
-        keys = sorted(key for key in {*mine, *its} if mine.get(key) != its.get(key))
-        return f"Not comparable: the environments differ in {', '.join(keys)}."
-    for name, label in (("first_seed", "first seed"), ("temperature", "temperature")):
-        if getattr(first, name) != getattr(other, name):
-            return f"Not comparable: {label} {getattr(first, name)} and {getattr(other, name)}."
-    return ""
-
-
-def _environment_config(row: Evaluation) -> dict[str, Any]:
-    configs = row.run.config.get("environments", [])
-    return next((config for config in configs if config.get("tag") == row.environment), {})

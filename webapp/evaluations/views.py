@@ -16,6 +16,7 @@ from webapp.evaluations import compare as comparison
 from webapp.evaluations import same_config
 from webapp.evaluations.first_curves import first_curves
 from webapp.evaluations.leaderboard import add_run_facts, tables
+from webapp.evaluations.results import chosen_pair, results
 from webapp.evaluations.same_config import Pair
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
@@ -61,7 +62,9 @@ def compare(request: HttpRequest) -> HttpResponse:
                 "quantiles": [t_quantile(df) for df in range(1, comparison.MOST_RUNS)],
             },
             "differences": found,
-            "results": comparison.results(view.runs),
+            "results": results(view.runs),
+            "pair": chosen_pair(view.runs, request.GET.dict()),
+            "kept_query": [(key, value) for key, value in request.GET.items() if key not in ("first", "other")],
             "pairs": _pairs(view.runs),
             "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
             "most_runs": comparison.MOST_RUNS,

@@ -171,8 +171,8 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
-    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
+    """Every event but `step_completed`, `groups_filtered` and `problems_played`, which have tables. `payload` is the
+    whole event as JSON: pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
 
     Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
     """

@@ -13,7 +13,6 @@ from webapp.evaluations.compare import (
     dashes,
     metric_names,
     read_view,
-    results,
     seed_groups,
     short_differences,
 )
@@ -87,33 +86,6 @@ def test_differing_settings_are_one_label_per_run() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
     assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
-
-
-@pytest.mark.django_db
-def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> None:
-    one, two = pair()
-    add_evaluation(one, successes=82)
-    add_evaluation(two, successes=61)
-    # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
-    assert results([one, two])[0].summary == "+8.2 points (95% interval +0.4 to +15.8): significant"
-    assert results([two, one])[0].summary == "-8.2 points (95% interval -15.8 to -0.4): significant"
-
-
-@pytest.mark.django_db
-def test_a_difference_whose_interval_contains_zero_is_not_significant() -> None:
-    one, two = pair()
-    add_evaluation(one, successes=62)
-    add_evaluation(two, successes=61)
-    assert results([one, two])[0].summary.endswith("not significant")
-
-
-@pytest.mark.django_db
-def test_runs_on_other_problems_have_no_difference() -> None:
-    one, two = pair(environments=[{"tag": "FrozenLake", "max_turns": 4}])
-    add_evaluation(one, successes=82)
-    add_evaluation(two, successes=61)
-    assert results([one, two])[0].note == "Not comparable: the environments differ in max_turns."
-    assert results([one, two])[0].summary == ""
 
 
 def test_the_page_shows_differences_first_and_folds_equal_settings(browser: Client) -> None:
