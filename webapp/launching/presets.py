@@ -12,8 +12,8 @@ from engine.config import RunConfig, build_config
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "countdown", "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo",
-    "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+    "starter", "collapse", "sokoban", "bandit", "countdown", "arithmetic_questions", "word_problems", "sudoku",
+    "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 
