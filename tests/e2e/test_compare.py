@@ -106,7 +106,7 @@ def test_adding_and_removing_runs_keeps_colours_and_zoom(page: Page) -> None:
     before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
     page.get_by_text("Select runs").click()
     page.get_by_label("shy-lynx").check()
-    page.get_by_role("button", name="Compare").click()
+    page.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url(re.compile(",".join(recorded.run.pk for recorded in runs)))
     plot = drawn(page, SUCCESS, 3)
     assert plot.evaluate(COLOURS)[:2] == before

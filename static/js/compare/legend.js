@@ -33,6 +33,20 @@ export function prepareChoice() {
   });
 }
 
+/** The form that compares two evaluations keeps how the charts are looked at, which is in the address. */
+export function preparePair() {
+  const [form] = findAll(document, "#pair-choice", HTMLFormElement);
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const address = new URL(location.href);
+    for (const name of ["first", "other"]) {
+      address.searchParams.set(name, find(form, `[name=${name}]`, HTMLSelectElement).value);
+    }
+    address.hash = "two-evaluations";
+    location.assign(readable(address));
+  });
+}
+
 /**
  * `onToggle(id)` when somebody shows or hides a run.
  * @param {CompareView} view
@@ -70,8 +84,9 @@ export function showUpdates(runs) {
     const entry = entryOf(run);
     const chip = find(entry, ".chip");
     find(entry, "[data-step]").textContent = `step ${run.step}`;
-    for (const inAll of findAll(entry, "[data-lineage-step]"))
+    for (const inAll of findAll(entry, "[data-lineage-step]")) {
       inAll.textContent = String(run.lineage.before + run.step);
+    }
     if (chip.dataset.shown === run.shown_as) continue;
     chip.dataset.shown = run.shown_as;
     chip.className = `chip chip--${run.shown_as}`;

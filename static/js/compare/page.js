@@ -4,7 +4,7 @@ import { ChartGrid } from "../charts/chart_grid.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { CompareChart } from "./metric_chart.js";
-import { prepareChoice, prepareLegend, showLegend, showUpdates } from "./legend.js";
+import { prepareChoice, preparePair, prepareLegend, showLegend, showUpdates } from "./legend.js";
 import { ComparedRun, CurvesOfRuns } from "./compared_runs.js";
 import { linesOf } from "./seed_groups.js";
 import { CompareView } from "./view_state.js";
@@ -21,6 +21,7 @@ const PATIENCE = 2000; // ms that the first runs wait for the last
 
 if (document.getElementById("compare-settings")) open(jsonOf("compare-settings"));
 prepareChoice();
+preparePair();
 
 /** @typedef {{ runs: RunFacts[], metrics: string[], quantiles: number[] }} CompareSettings */
 
