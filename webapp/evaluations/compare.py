@@ -14,6 +14,7 @@ from webapp.runs.models import Run
 
 MOST_RUNS = 10
 DASHES = 6  # solid, and five patterns that charts draw
+START = "model.start_from."  # the lineage says it
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
 MOST_DIFFERENCES = 3  # shown next to a run's name
@@ -87,7 +88,7 @@ def seed_of(run: Run) -> int | None:
 def short_differences(differences: Differences | None, count: int) -> list[str]:
     """For each of `count` runs the first few settings that differ, as one line."""
     rows = differences.differing if differences else []
-    shown = [row for row in rows if row.key not in LABELS]
+    shown = [row for row in rows if row.key not in LABELS and not row.key.startswith(START)]
     return [
         " · ".join(
             f"{row.key.rpartition('.')[2]} {row.values[i]}"

@@ -72,7 +72,8 @@ def chosen_pair(runs: list[Run], query: Mapping[str, str]) -> ChosenPair:
         first, other = keys[-1], keys[0]
     choices = _offered(all_choices, {first, other})
     if not first or not other or first == other:
-        return ChosenPair(choices=choices, first=first, other=other)
+        newest = [*{choice.run.pk: choice.key for choice in all_choices.values()}.values(), "", ""]
+        return ChosenPair(choices=choices, first=first or newest[0], other=other or newest[1])
     ones, others = (_evaluations(runs, all_choices[key]) for key in (first, other))
     pairs = [(ones[name], others[name]) for name in sorted(ones.keys() & others.keys())]
     rows = [(one, row, difference(one, row)) for one, row in pairs]

@@ -180,14 +180,14 @@ export class Chart {
    * @returns {Trace[]}
    */
   traces({ store, view }) {
-    const { curves } = store;
-    const { names } = this.spec;
+    const [{ curves }, { names }] = [store, this.spec];
     const colours = names.map((_, index) => this.css(`--series-${colour(index)}`));
-    const before = store.lineage?.traces({ names, colours, view }) ?? [];
-    const traces = [...before, ...tracesOf({ names, colours, curves, view })];
+    const lines = { names, colours, view };
+    const traces = [...(store.lineage?.traces(lines) ?? []), ...tracesOf({ ...lines, curves })];
     for (const tag of this.spec.heldOut ?? []) {
       const evaluations = store.evaluations.filter((one) => one.environment === tag);
-      traces.push(heldOutTrace(evaluations, { curves, view, colour: this.css("--series-2") }));
+      const look = { view, colour: this.css("--series-2") };
+      traces.push(...(store.lineage?.heldOutTraces(tag, look) ?? []), heldOutTrace(evaluations, { curves, ...look }));
     }
     return traces;
   }

@@ -11,7 +11,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { ComparedRun } from "./compared_runs.js" */
 /** @import { Line, MeanPoint } from "./seed_groups.js" */
 
-/** @typedef {{ view: View, colour: string, quantiles: number[] }} LineLook */
+/** @typedef {{ view: View, colour: string, quantiles: number[], apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
@@ -25,15 +25,19 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, quantiles }) {
+export function lineTraces(line, metric, { view, colour, quantiles, apart }) {
   const name = plain(line.name);
-  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, name });
+  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, apart, name });
   const [run] = line.shown;
   const evaluations = heldOut(run, metric);
   const dash = DASHES[line.dash];
-  if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, dash, name });
   const { curves, lineage } = run;
-  const look = { names: [metric], colours: [colour], view, dash };
+  if (evaluations.length) {
+    const before = lineage.heldOutTraces(tagOf(metric), { view, colour, apart });
+    const { traces, points } = heldOutTraces(run, evaluations, { view, colour, dash, name });
+    return { traces: [...before, ...traces], points };
+  }
+  const look = { names: [metric], colours: [colour], view, dash, apart };
   const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {
@@ -42,8 +46,11 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
     text: drawn.text?.map((words) => `${name}<br>${words}`),
     customdata: drawn.customdata?.map((step) => ({ run: run.id, step })),
   });
-  return { traces, points: [...lineage.points(metric, view.axis), ...curves.points(metric)] };
+  return { traces, points: [...lineage.points(metric, view.axis, apart), ...curves.points(metric)] };
 }
+
+/** @param {string} metric */
+const tagOf = (metric) => HELD_OUT.exec(metric)?.[1];
 
 /**
  * Of a metric `eval/<tag>/success` the evaluations that it stands for.
@@ -51,14 +58,14 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
  * @param {string} metric
  */
 export function heldOut(run, metric) {
-  const tag = HELD_OUT.exec(metric)?.[1];
+  const tag = tagOf(metric);
   return run.store.evaluations.filter((one) => one.environment === tag);
 }
 
 /**
  * @param {ComparedRun} run
  * @param {EvaluationCompleted[]} evaluations
- * @param {Omit<LineLook, "quantiles"> & { name: string, dash: string }} omit
+ * @param {Pick<LineLook, "view" | "colour"> & { name: string, dash: string }} omit
  * @returns {DrawnLine}
  */
 function heldOutTraces(run, evaluations, { view, colour, dash, name }) {

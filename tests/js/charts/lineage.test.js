@@ -49,7 +49,9 @@ test("an ancestor's curve is requested up to the fork, once the axis is that of 
   await wait;
   assert.deepEqual(requested, [
     "/api/v1/runs/a/bands?keys=success&buckets=2000&to=30",
+    "/api/v1/runs/a/outline",
     "/api/v1/runs/b/bands?keys=success&buckets=2000&to=20",
+    "/api/v1/runs/b/outline",
   ]);
 });
 
@@ -68,6 +70,11 @@ test("points are at the steps of the lineage, each with the name of its run", as
     ],
   );
   assert.deepEqual(lineage.points("success", "tokens"), []);
+  const apart = lineage.points("success", "lineage", ["b"]); // `b` has a line of its own
+  assert.deepEqual(
+    apart.map(({ of }) => of),
+    ["a<b>", "a<b>"],
+  );
 });
 
 test("each fork is marked where it begins", () => {
