@@ -143,6 +143,6 @@ def _shown(cell: Evaluation) -> dict[str, Any]:
         "faults": cell.faults,
         "trained_on": cell.trained_on,
         "step": cell.step,
-        "ancestor_steps": cell.run.ancestor_steps,
+        "lineage_step": cell.run.ancestor_steps + cell.step,
         "final": cell.final,
     }
