@@ -54,7 +54,7 @@ def evaluate_main(argv: list[str]) -> int:
 
 
 def check_main(argv: list[str]) -> int:
-    from engine.play import check_env_main
+    from engine.check_environment import check_env_main
 
     return check_env_main(argv)
 

@@ -15,9 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from engine.config import EnvironmentConfig, apply_override, problems_by_field
-from engine.environments.checker import check_environment
 from engine.environments.guard import LimitExceeded, call_guarded
-from engine.environments.measurements import measure
 from engine.errors import ConfigError, EnvironmentFault
 from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -136,35 +134,14 @@ def _plain(outcome: TurnOutcome) -> dict[str, Any]:
     }
 
 
-def check_env_main(argv: list[str]) -> int:
-    """`python -m engine check-env KIND [--set key=value]`: reports violations of the contract, or a pass; then what was
-    measured over many seeds."""
-    options = _parser("check-env").parse_args(argv)
-    config = _environment(options.kind, options.set)
-    findings = check_environment(config.kind, config.parameters)
-    for finding in findings:
-        sys.stdout.write(f"{finding.rule}: {finding.detail}\n")
-    if not findings:
-        sys.stdout.write(f"{config.kind} satisfies the contract.\n")
-    sys.stdout.write("\n".join(["", *_measured(config), ""]))
-    return 1 if findings else 0
-
-
-def _measured(config: EnvironmentConfig) -> list[str]:
-    try:
-        return measure(config).lines()
-    except Exception as error:  # an environment may raise anything
-        return [f"Not measured: {type(error).__name__}: {error}"]
-
-
 def play_main(argv: list[str]) -> int:
     """`python -m engine play KIND [--seed N] [--set key=value]`: play by typing actions."""
-    parser = _parser("play")
+    parser = environment_parser("play")
     parser.add_argument("--seed", type=int, default=1, help="seed of the problem, 0 or more")
     options = parser.parse_args(argv)
     if options.seed < 0:
         raise ConfigError(f"--seed is {options.seed}.", remedy="Give 0 or more.")
-    config = _environment(options.kind, options.set)
+    config = environment_to_play(options.kind, options.set)
     game = EpisodeByHand(config, options.seed)
     sys.stdout.write(f"{config.instruction}\n{game.episode.environment.describe()}\n")
     while not game.stop:
@@ -185,7 +162,7 @@ def play_main(argv: list[str]) -> int:
     return 0
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
+def environment_parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m engine {command}")
     parser.add_argument("kind", help="environment kind, such as frozen_lake")
     parser.add_argument(
@@ -194,7 +171,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _environment(kind: str, overrides: list[str]) -> EnvironmentConfig:
+def environment_to_play(kind: str, overrides: list[str]) -> EnvironmentConfig:
     data: dict[str, Any] = {"kind": kind, "parameters": {}}
     for override in overrides:
         apply_override(data["parameters"], override)

@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "webapp.alerts",
     "webapp.trajectories",
     "webapp.whatif",
+    "webapp.launching",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",
@@ -83,7 +84,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"page": "webapp.page_tags"},
+            "libraries": {"page": "webapp.page_tags", "visible_text": "webapp.visible_text"},
         },
     }
 ]

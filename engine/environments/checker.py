@@ -6,14 +6,17 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from engine.config import EnvironmentLimits
 from engine.environments.base import UNKNOWN, Environment
 from engine.environments.drawing_format import drawing_problem
 from engine.environments.registry import make_environment
+from engine.environments.watch import TimeLimit, Watch
 from engine.glossary import outcomes
 
 INFO_KEYS = ("action_is_valid", "action_is_effective", "success")
@@ -33,6 +36,7 @@ TAG = "env/<tag>/"
 TAKEN = {entry.name.removeprefix(TAG) for entry in outcomes.ENV}  # metrics that every environment has
 STEPS = 30
 CHANCE_SEEDS = range(5)
+CHECKED_SEEDS = range(10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +48,38 @@ class Finding:
 
 
 def check_environment(
-    kind: str, parameters: dict[str, Any] | None = None, seeds: Iterable[int] = range(10)
+    kind: str, parameters: dict[str, Any] | None = None, seeds: Iterable[int] = CHECKED_SEEDS
 ) -> list[Finding]:
     """The first violation of each rule over `seeds`; an empty list is a pass."""
     return check(lambda: make_environment(kind, **(parameters or {})), seeds)
 
 
-def check(make: Callable[[], Environment], seeds: Iterable[int] = range(10)) -> list[Finding]:
+def check(make: Callable[[], Environment], seeds: Iterable[int] = CHECKED_SEEDS) -> list[Finding]:
     """`check_environment` for what `make` returns, such as a wrapped environment."""
+    return check_seeds(make, seeds, Watch(EnvironmentLimits()))[0]
+
+
+def check_seeds(make: Callable[[], Environment], seeds: Iterable[int], watch: Watch) -> tuple[list[Finding], int]:
+    """The same, and how many seeds were checked: none after a call that exceeds its limit, or when the time is over."""
     found: dict[str, Finding] = {}
+    checked = 0
     for seed in seeds:
-        first, second = make(), make()
-        for rule, detail in _check_seed(first, second, seed):
-            found.setdefault(rule, Finding(rule, f"seed {seed}: {detail}"))
-    return list(found.values())
+        if watch.is_over():
+            break
+        try:
+            watch.perform(partial(_note_violations, make, seed, watch, found))
+        except TimeLimit as exceeded:
+            if not exceeded.of_all:
+                found.setdefault("time-limit", Finding("time-limit", f"seed {seed}: {exceeded}"))
+            break
+        checked += 1
+    return list(found.values()), checked
+
+
+def _note_violations(make: Callable[[], Environment], seed: int, watch: Watch, found: dict[str, Finding]) -> None:
+    first, second = watch.make(make), watch.make(make)
+    for rule, detail in _check_seed(first, second, seed):
+        found.setdefault(rule, Finding(rule, f"seed {seed}: {detail}"))
 
 
 Violation = tuple[str, str]
@@ -72,7 +94,7 @@ def _check_seed(first: Environment, second: Environment, seed: int) -> Iterator[
         yield from _check_actions(first, seed)
         yield from _check_solution(first, seed)
         yield from _check_episode(first, second, seed)
-    except Exception as error:  # an environment may raise anything
+    except (Exception, SystemExit) as error:  # an environment may raise anything
         yield "raises", f"{type(error).__name__}: {error}"
     if _global_randomness() != before:
         yield "global-randomness", "the global generator of random or numpy was used; use a generator of the "

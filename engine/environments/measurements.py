@@ -5,7 +5,9 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from engine.config import EnvironmentConfig
 from engine.environments.base import UNKNOWN, Environment
 from engine.environments.problems import problem_id
 from engine.environments.registry import environment_of
+from engine.environments.watch import TimeLimit, Watch
 
 SEEDS = 200
 SOLVING_SECONDS = 20.0  # after that, solutions count as unknown
@@ -76,17 +79,26 @@ class Measurements:
         return f"Speed: {resets} resets and {steps} steps per second."
 
 
-def measure(config: EnvironmentConfig, *, seeds: int = SEEDS) -> Measurements:
-    """Starts each of `seeds` problems, asks for its solution, plays that, and then a random episode."""
+def measure(config: EnvironmentConfig, *, seeds: int = SEEDS, watch: Watch | None = None) -> Measurements:
+    """Starts each of `seeds` problems, asks for its solution, plays that, and then a random episode; fewer seeds where
+    the time is over. `TimeLimit` for a call that exceeds its limit, or if there was no time for one seed."""
     found = Measurements()
-    environment = environment_of(config)
-    until = time.monotonic() + SOLVING_SECONDS
+    watch = watch or Watch(config.limits)
     try:
-        for seed in range(seeds):
-            _measure_problem(environment, seed, found, solve=time.monotonic() < until)
-    finally:
-        environment.close()
+        watch.perform(partial(_measure_problems, config, seeds, watch, found))
+    except TimeLimit as exceeded:
+        if not exceeded.of_all or not found.seeds:
+            raise
     return found
+
+
+def _measure_problems(config: EnvironmentConfig, seeds: int, watch: Watch, found: Measurements) -> None:
+    until = time.monotonic() + SOLVING_SECONDS
+    with closing(watch.make(lambda: environment_of(config))) as environment:
+        for seed in range(seeds):
+            if watch.is_over():
+                break
+            _measure_problem(environment, seed, found, solve=time.monotonic() < until)
 
 
 def _measure_problem(environment: Environment, seed: int, found: Measurements, *, solve: bool) -> None:

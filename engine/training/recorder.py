@@ -25,9 +25,14 @@ class Recorder:
         self.config, self.directory, self.piece = config, directory, piece
 
     def training(
-        self, step: int, trajectories: Sequence[Trajectory], credited: Mapping[int, list[float]]
+        self,
+        step: int,
+        trajectories: Sequence[Trajectory],
+        credited: Mapping[int, list[float]],
+        kept: Mapping[int, bool],
     ) -> TrajectoriesRecorded | None:
-        """None in a step that is not recorded. `credited` has the advantages of the trajectories trained on."""
+        """None in a step that is not recorded. `credited` has the advantages of the trajectories trained on, `kept` the
+        filter's choice: nothing without a filter, and for broken trajectories, which never come before it."""
         every = self.config.capture.every
         if not every or (step - 1) % every:
             return None
@@ -36,7 +41,7 @@ class Recorder:
         def training_fields(index: int) -> dict[str, Any]:
             return {
                 "advantages": credited.get(index),
-                "kept": index in credited,
+                "kept": kept.get(index),
                 "group_std": stds.get(trajectories[index].group),
             }
 

@@ -59,12 +59,19 @@ def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(
     page.goto("/environments/new/?kind=frozen_lake")
     page.fill("[name='parameters.size']", "99")
     expect(page.locator("#preview-problem")).to_have_text("Fix 1 field.")
-    expect(page.locator("[data-error='parameters.size']")).to_contain_text("less than or equal to 12")
+    expect(page.locator("[data-error='parameters.size']")).to_contain_text("12 or less")
     expect(page.locator("[name='parameters.size']")).to_have_attribute("aria-invalid", "true")
     page.fill("[name=name]", "Too wide")
     page.click("button[type=submit]:has-text('Save')")
     expect(page.locator(".field:has([name='parameters.size']) .field-error")).to_be_visible()
     expect(page.locator("[name='parameters.size']")).to_have_value("99")
+    # the page of a refused save starts with the invalid value, and waits for nothing
+    expect(page.locator("#preview-problem")).to_have_text("Fix 1 field.")
+    expect(page.locator(".environment-preview .skeleton")).to_have_count(0)
+    expect(page.locator("#preview-states")).to_have_text("Shown once this is fixed.")
+    page.fill("[name='parameters.size']", "5")
+    expect(page.locator("#preview-states svg")).to_have_count(4)
+    expect(page.locator("#preview-baselines dt")).to_have_text(["random", "scripted"])
 
 
 def test_a_board_of_tiles_is_shown_whole(page: Page) -> None:

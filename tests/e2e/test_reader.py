@@ -262,3 +262,32 @@ def test_entropies_that_the_sampler_did_not_report_are_shown_as_unknown(
     page.get_by_role("button", name="Probability").click()
     tip = page.locator(".token--sampled").first.get_attribute("title") or ""
     assert "probability" in tip and "entropy" not in tip
+
+
+def test_optimal_play_is_offered_only_for_a_problem_with_a_known_solution(
+    page: Page, longest: Trajectory, record: dict[str, Any]
+) -> None:
+    page.goto(path_of(longest))
+    expect(page.locator("#reader-best")).to_be_visible()
+    page.route("**/data.json", lambda route: route.fulfill(json={**record, "optimal_length": None}))
+    page.reload()
+    expect(page.locator("#reader-turn h2")).to_be_visible()
+    expect(page.locator("#reader-best")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("rows_of_table", "is_whole"), [(40, True), (41, False)])
+def test_only_a_very_long_table_scrolls_within_its_box(
+    page: Page, longest: Trajectory, record: dict[str, Any], rows_of_table: int, is_whole: bool
+) -> None:
+    cells = [[f"row {number}", str(number)] for number in range(rows_of_table)]
+    table = {"type": "table", "columns": [], "rows": [["a long name", "1"], *cells[1:]]}
+    for turn in record["turns"]:
+        turn["frames"] = []
+    record["initial"]["drawing"] = table
+    page.route("**/data.json", lambda route: route.fulfill(json=record))
+    page.goto(path_of(longest))
+    box = page.locator("#reader-board .board-tablebox")
+    expect(box).to_be_visible()
+    height, hidden = box.evaluate("box => [box.offsetHeight, box.scrollHeight - box.clientHeight]")
+    assert (hidden == 0) == is_whole
+    assert (height > 800) == is_whole  # 40 rows of more than 20 px, or 60% of 900 px

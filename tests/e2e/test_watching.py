@@ -59,6 +59,14 @@ def visit(page: Page, run: Run, view: str) -> Locator:
     return page.locator(f"#view-{view}")
 
 
+CLIPPED = """map => {
+  const frame = map.getBoundingClientRect();
+  const isOutside = box => box.left < frame.left || box.right > frame.right || box.bottom > frame.bottom;
+  const labels = [...map.querySelectorAll('.regime-label')];
+  return labels.filter(label => isOutside(label.getBoundingClientRect())).map(label => label.textContent);
+}"""
+
+
 def scrub(view: Locator, index: int) -> None:
     """Selects the step at `index` of those available."""
     expect(view.locator(".scrubber [type=range]")).to_be_enabled()
@@ -79,6 +87,10 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(p
     expect(view.locator("#collapse-summary")).to_have_text(re.compile("^(Diverse|Template|Compressed|Low|Entropy)"))
     expect(view.locator("#collapse-facts")).to_contain_text("Thoughts scored (M)12")
     assert view.locator(".regime").count() >= 5
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(200)  # it is drawn anew
+        assert view.locator(".regime-map svg").evaluate(CLIPPED) == []
     view.get_by_text("How the borders are computed").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")

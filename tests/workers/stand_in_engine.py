@@ -198,7 +198,7 @@ class StandIn:
             "id": f"train-{self.step}-{group}-{member}", "step": self.step, "split": "train",
             "environment": "FrozenLake", "kind": "frozen_lake", "group": group, "member": member, "seed": 10 + group,
             "success": member == 0, "return": float(member == 0), "penalty": 0.0, "score": float(member == 0),
-            "advantage": None, "kept": True, "group_std": 0.5, "stop": "max_turns", "optimal_length": None,
+            "advantage": None, "kept": None, "group_std": 0.5, "stop": "max_turns", "optimal_length": None,
             "tokens": {"ids": [1, 2], "text": ["a", "b"], "sampled": [0, 1]},
             "turns": [{"index": 0, "parse": "ok"}, {"index": 1, "parse": "no_answer"}],
         }  # fmt: skip

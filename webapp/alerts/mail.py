@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 from webapp.alerts.webhooks import Answer
+from webapp.visible_text import visible
 
 
 def mail_is_configured() -> bool:
@@ -27,7 +28,7 @@ def send_mail_of(address: str, message: dict[str, Any]) -> Answer:
 
 
 def as_text(message: dict[str, Any]) -> tuple[str, str]:
-    """Subject and body. Line breaks in a name must not reach the headers."""
+    """Subject and body, with hidden characters named. Line breaks in a name must not reach the headers."""
     if message["type"] == "test":
         return "Starboard: test", "This is a test of Starboard's notifications.\n"
     data = message["data"]
@@ -44,4 +45,4 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
         "",
         "To change these e-mails, go to Notifications in Starboard.",
     ]
-    return f"Starboard: {subject}"[:200], "\n".join(lines) + "\n"
+    return visible(f"Starboard: {subject}")[:200], visible("\n".join(lines) + "\n")

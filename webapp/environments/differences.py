@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from pydantic import ValidationError
+
+from engine.environments import environment_class
+from engine.errors import ConfigError
+
 SMALLEST_DECIMAL = 1e-7  # smaller ones have an exponent
 
 
@@ -39,14 +44,29 @@ def flatten(value: Any, prefix: str = "") -> dict[str, Any]:
     return leaves
 
 
+def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of an environment, or of a run, with every parameter of its environments: a default may have
+    been written or left out, and means the same."""
+    if isinstance(environments := config.get("environments"), list):
+        return {**config, "environments": [with_defaults(one) for one in environments]}
+    try:
+        kind = environment_class(config["kind"])
+        parameters = kind.Config(**config.get("parameters", {})).model_dump(mode="json")
+    except (KeyError, ConfigError, ValidationError):  # an imported run's, or a kind whose package was removed
+        return dict(config)
+    return {**config, "parameters": parameters}
+
+
 def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
-    """Every key of `configs`, in order of first appearance."""
-    return leaf_differences([flatten(config) for config in configs])
+    """Every key of `configs`, in order of first appearance; of a list that is empty in some, only what others have."""
+    return leaf_differences([flatten(with_defaults(config)) for config in configs])
 
 
 def leaf_differences(flat: Sequence[Mapping[str, Any]]) -> Differences:
     """The same of configurations that are flattened already."""
-    keys = list(dict.fromkeys(key for leaves in flat for key in leaves))
+    found = dict.fromkeys(key for leaves in flat for key in leaves)
+    inner = {key[:at] for key in found for at, sign in enumerate(key) if sign == "."}
+    keys = [key for key in found if key not in inner]
     rows = [Row(key=key, values=[shown(leaves[key]) if key in leaves else None for leaves in flat]) for key in keys]
     return Differences(
         differing=[row for row in rows if len(set(row.values)) > 1],

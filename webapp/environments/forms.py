@@ -33,6 +33,7 @@ BUDGETS = [
     "format_penalty",
     "surplus_actions",
 ]
+LIMITS = "limits."
 LONGEST_NAME = 60
 MOST_WRAPPERS = 6  # as `EnvironmentConfig.wrappers` allows
 
@@ -54,6 +55,13 @@ def _wrapper_slot(index: int) -> Variants:
         for one in all_fields(variant.nodes):
             one.label = label_of(one.name.removeprefix(f"wrappers.{index}."))
     return slot
+
+
+def _limits() -> list[Node]:
+    nodes = fields_of(EnvironmentConfig, only=["limits"])
+    for one in all_fields(nodes):
+        one.label = label_of(one.name.removeprefix(LIMITS))
+    return nodes
 
 
 class EnvironmentForm:
@@ -98,6 +106,7 @@ class EnvironmentForm:
         self.parameters = fields_of(self.kind.Config, PARAMETERS)
         self.wrappers = [_wrapper_slot(index) for index in range(MOST_WRAPPERS)]
         self.budgets = fields_of(EnvironmentConfig, only=BUDGETS)
+        self.limits = _limits()
         self.restricted = "" if administrator else why_restricted(self.kind, kind)
         self._lock()
         self._fill()
@@ -108,7 +117,14 @@ class EnvironmentForm:
 
     @property
     def _configured(self) -> list[Node]:
-        return [*self.instruction, *self.parameters, *self.wrappers, *self.budgets]
+        return [*self.instruction, *self.parameters, *self.wrappers, *self.budgets, *self.limits]
+
+    @property
+    def limits_shown(self) -> bool:
+        """Whether the limits are unfolded: one of them is not the kind's own, or has an error."""
+        usual = EnvironmentConfig.model_validate({"kind": self.kind_name}).limits.model_dump(mode="json")
+        own = {f"{LIMITS}{name}": text_of(value) for name, value in usual.items()}
+        return any(one.error or one.value != own[one.name] for one in all_fields(self.limits))
 
     @property
     def shown_wrappers(self) -> int:
@@ -154,6 +170,7 @@ class EnvironmentForm:
                 for name, value in layer.model_dump(mode="json").items()
             },
             **{name: text_of(getattr(config, name)) for name in BUDGETS},
+            **{f"{LIMITS}{name}": text_of(value) for name, value in config.limits.model_dump(mode="json").items()},
         }
 
     def _boxes(self) -> list[str]:
@@ -217,5 +234,5 @@ class EnvironmentForm:
 
     def _identity(self) -> dict[str, Any]:
         if self.current:
-            return {"kind": self.kind_name, "tag": self.current.tag, "limits": self.current.limits}
+            return {"kind": self.kind_name, "tag": self.current.tag}
         return {"kind": self.kind_name, "tag": tag_for(self.name)}

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.config import EnvironmentConfig
+from webapp.environments.differences import with_defaults
 from webapp.environments.measuring import measure_soon
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 
@@ -39,7 +40,7 @@ def _edited(definition: EnvironmentDefinition, name: str, config: EnvironmentCon
             locked.name = name
             locked.save(update_fields=["name"])
         newest = locked.latest
-        if newest.config == config.model_dump(mode="json"):
+        if with_defaults(newest.config) == with_defaults(config.model_dump(mode="json")):
             return newest
         if newest.runs.exists():
             return _add_version(locked, newest.number + 1, config)

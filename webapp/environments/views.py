@@ -22,8 +22,8 @@ from webapp.environments.differences import differences, shown
 from webapp.environments.forms import BUDGETS, EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
-from webapp.environments.templatetags.visible_text import visible
 from webapp.forms.fields import label_of
+from webapp.visible_text import visible
 
 Versions = Sequence[EnvironmentVersion]
 DEFAULT_KIND = "frozen_lake"
@@ -46,7 +46,7 @@ def new_environment(request: HttpRequest) -> HttpResponse:
     form = EnvironmentForm(request.POST or None, kind=kind, current=None, administrator=administers(request))
     if request.method == "POST" and form.is_valid():
         version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
-        messages.success(request, f"{visible(version.definition.name)} is ready. Choose it when you start a run.")
+        messages.success(request, f"{version.definition.name} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
 
@@ -98,10 +98,10 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = get_object_or_404(EnvironmentDefinition, pk=pk)
     if request.POST.get("action") == "unarchive":
         services.unarchive(definition)
-        messages.success(request, f"{visible(definition.name)} is in the list again.")
+        messages.success(request, f"{definition.name} is in the list again.")
         return redirect("environments:detail", pk)
     services.archive(definition)
-    messages.success(request, f"{visible(definition.name)} is archived. Its runs keep it.")
+    messages.success(request, f"{definition.name} is archived. Its runs keep it.")
     return redirect("environments:list")
 
 
@@ -193,15 +193,17 @@ def _before(versions: Versions, shown: EnvironmentVersion) -> EnvironmentVersion
 
 def _parameters(config: EnvironmentConfig) -> list[dict[str, Any]]:
     """The kind's parameters, the wrappers and the budgets as they apply, with their meaning: first those that are not
-    the kind's own, then the others. Blank ones, such as paths, are left out."""
+    the kind's own, and limits only if they are not; then the others. Blank ones, such as paths, are left out."""
     kind = environment_class(config.kind)
     of_kind = EnvironmentConfig.model_validate({"kind": config.kind})
     given, usual = kind.Config(**config.parameters), kind.Config()
     budgets = config.model_dump(mode="json", include=set(BUDGETS))
+    limits = _rows(config.limits.model_dump(mode="json"), of_kind.limits.model_dump(mode="json"), type(config.limits))
     rows = [
         *_rows(given.model_dump(mode="json"), usual.model_dump(mode="json"), kind.Config),
         *(_layer(index, layer) for index, layer in enumerate(config.wrappers, start=1)),
         *_rows(budgets, of_kind.model_dump(mode="json"), EnvironmentConfig),
+        *(row for row in limits if row["changed"]),
     ]
     return sorted(rows, key=lambda row: not row["changed"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Min
 
 from engine.metrics import GLOSSARY, SECTIONS
 from engine.verdict.format_changes import explain_format_changes
@@ -35,6 +35,8 @@ class Tab:
 
 
 MOST_FORKS = 20  # that are listed
+LATEST = 8  # trajectories on the overview
+
 TABS = (
     Tab("overview", "Overview", "run_pages/tabs/_overview.html"),
     Tab("collapse", "Collapse", "run_pages/tabs/_collapse.html"),
@@ -80,5 +82,9 @@ def run_page(run: Run) -> dict[str, Any]:
     }
 
 
-def latest_trajectories(run: Run) -> QuerySet[Trajectory]:
-    return run.trajectories.filter(split="train").order_by("-step", "group", "member")[:8]
+def latest_trajectories(run: Run) -> list[Trajectory]:
+    """Of the newest recorded step, one of each group: members of one group all play the same problem."""
+    rows = run.trajectories.filter(split="train")
+    newest = rows.order_by("-step").values("step")[:1]
+    firsts = rows.filter(step=newest).order_by("group").values("group").annotate(first=Min("pk")).values("first")
+    return list(Trajectory.objects.filter(pk__in=[row["first"] for row in firsts[:LATEST]]).order_by("group"))

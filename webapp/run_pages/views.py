@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -39,7 +40,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         {"key": key, "label": label, "url": _with(request.GET, show=key, before=None)}
         for key, (label, _) in FILTERS.items()
     ]
-    context: dict[str, Any] = {"rows": rows_of(found[:PAGE]), "older": older, "filters": filters, "query": query}
+    context: dict[str, Any] = {**_table(found[:PAGE]), "older": older, "filters": filters, "query": query}
     context["show"] = query.get("show", "all")
     context["is_new"] = not Run.objects.exists()
     return render(request, "run_pages/list.html", context)
@@ -48,7 +49,13 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def run_rows(request: HttpRequest) -> HttpResponse:
     """Only the rows of the table, for a page that received an update."""
-    return render(request, "run_pages/_rows.html", {"rows": rows_of(find_runs(request.GET.dict())[:PAGE])})
+    return render(request, "run_pages/_rows.html", _table(find_runs(request.GET.dict())[:PAGE]))
+
+
+def _table(runs: Iterable[Run]) -> dict[str, Any]:
+    """The rows, with an owner in each if runs have several."""
+    owners = Run.objects.order_by().values("owner").distinct()[:2]
+    return {"rows": rows_of(runs), "owners": len(owners) > 1}
 
 
 @require_POST

@@ -32,7 +32,8 @@ def join_lineage(run: Run) -> None:
         return
     parent = Run.objects.filter(pk=start["run"]).first()
     run.forked_from, run.fork_step = parent, start["step"]
-    run.ancestor_steps = start["step"] + (parent.ancestor_steps if parent else 0)
+    known = start["step"] + parent.ancestor_steps if parent else 0
+    run.ancestor_steps = known or max(start["step"], start.get("steps_before", 0))
 
 
 def next_colour() -> int:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.events import RunStarted, SettingsChanged, kind_of
-from webapp.environments.differences import flatten, shown
+from webapp.environments.differences import flatten, shown, with_defaults
 from webapp.runs.models import Run, RunEvent
 
 BEFORE_ALL_STEPS = -1
@@ -62,7 +62,7 @@ def described(history: History) -> list[str]:
 
 def with_history(config: Mapping[str, Any], history: History) -> dict[str, Any]:
     """A flattened configuration in which a changed setting reads `0.0002 → 0.00005 at step 71`."""
-    leaves = flatten(config)
+    leaves = flatten(with_defaults(config))
     return {**leaves, **_values_over_time(history, dict.fromkeys(change.field for change in history))}
 
 

@@ -17,7 +17,7 @@ LABELS = {
     "best": "the best",
     "worst": "the worst",
     "fault": "with an environment failure",
-    "parse_failure": "with an unparsed response",
+    "parse_failure": "with a malformed response",
     "zero_variance": "from groups with equal returns",
     "group": "to complete such groups",
     "sample": "at random",

@@ -110,6 +110,7 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         "rows": [_row(number, columns, play) for number in turns],
         "best": play,
         "best_shown": best,
+        "best_known": any(_is_solved(column.record) for column in shown),
         "best_query": _query(keys, best=not best),
         "one_problem": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
         "over_many": len(ids) > MOST,
@@ -180,6 +181,11 @@ def _best_play(columns: list[Column]) -> OptimalPlay | None:
             raise
         log.warning("Run %s: no best play of seed %d: %s", row.run_id, row.seed, error)
         return None
+
+
+def _is_solved(record: dict[str, Any] | None) -> bool:
+    """Whether the environment had a solution when the episode began."""
+    return record is not None and record.get("optimal_length") is not None
 
 
 def _measure(columns: list[Column]) -> None:

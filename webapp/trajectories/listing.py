@@ -81,9 +81,11 @@ def _is_one_step(scope: Scope, filters: Filters, facets: Facets) -> bool:
 
 
 def _columns(scope: Scope, facets: Facets) -> list[str]:
-    """`run` if the list is over all runs, `environment` if there are several; `recorded` is not a column."""
+    """`run` if the list is over all runs, `environment` if there are several, `kept` if there was a filter; `recorded`
+    is not a column."""
     left_out = {"recorded"} | ({"run"} if scope.run else set())
     left_out |= set() if len(facets.environments) > 1 else {"environment"}
+    left_out |= set() if facets.filtered else {"kept"}
     return [name for name in COLUMNS if name not in left_out]
 
 

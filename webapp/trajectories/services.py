@@ -27,6 +27,7 @@ class Facets:
     environments: dict[str, int] = field(default_factory=dict)
     splits: dict[str, int] = field(default_factory=dict)
     stops: dict[str, int] = field(default_factory=dict)
+    filtered: bool = True  # whether a group filter kept or dropped any of them
     rules: dict[str, int] = field(default_factory=dict)  # that fired, and at how many steps
 
 
@@ -41,6 +42,7 @@ def facets(run: Run) -> Facets:
         _add(found.environments, row["environment"], row["count"])
         _add(found.splits, row["split"], row["count"])
         _add(found.stops, row["stop"], row["count"])
+    found.filtered = run.trajectories.filter(kept__isnull=False).exists()
     fired = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
     found.rules = {row["rule"]: row["steps"] for row in fired.order_by("rule")}
     return found

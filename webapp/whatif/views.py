@@ -9,22 +9,17 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from engine.config import EnvironmentConfig
-from engine.environment_calls.helper import CallFailed
 from engine.errors import RunDirectoryError
-from engine.rollout.env_state_manager import chance_seed
 from engine.what_if.request import EDITS
-from webapp.environments.calls import ask
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
+from webapp.whatif.hints import Hint, hint_of
 from webapp.whatif.models import WhatIf
 from webapp.whatif.origins import ForkedOrigin, Origin, RecordedOrigin
 
 LONGEST_NUMBER = 12  # digits
 LARGEST = 1e12
-HINT_SECONDS = 2.0  # a page does not wait longer for names of actions
-MOST_NAMES = 60
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -130,7 +125,7 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
         problem = problem or str(error)
     turn = _chosen_turn(request, len(record["turns"]))
     parsed = record["turns"][turn]["parsed"] if record["turns"] else []
-    hint = _hint(run, record, turn) if record["turns"] else {}
+    hint = hint_of(run, record, turn) if record["turns"] else Hint()
     context = {
         "run": run,
         "origin": origin,
@@ -139,7 +134,8 @@ def _form(request: HttpRequest, origin: Origin, *, problem: str = "") -> HttpRes
         "recorded": record["turns"][turn] if record["turns"] else None,
         "drawing": _state_before(record, turn),
         "hint": hint,
-        "recorded_action": f" {hint.get('separator') or '||'} ".join(parsed),
+        "recorded_action": hint.written(parsed),
+        "is_text": hint.is_long_text or any("\n" in action for action in parsed),
         "edits": EDITS,
         "edit": request.POST.get("edit", "nothing"),
         "typed": {name: request.POST.get(name, "") for name in ("action", "response", "prompt")},
@@ -176,19 +172,3 @@ def _state_before(record: dict[str, Any], turn: int) -> dict[str, Any] | None:
     frames = [frame for earlier in record["turns"][:turn] for frame in earlier.get("frames", [])]
     drawing = frames[-1]["drawing"] if frames else record.get("initial", {}).get("drawing")
     return drawing if isinstance(drawing, dict) else None
-
-
-def _hint(run: Run, record: dict[str, Any], turn: int) -> dict[str, Any]:
-    """What may be written at the start of the turn, as a hint; empty if no worker can tell."""
-    environments = run.config.get("environments", [])
-    data = next((one for one in environments if one.get("tag") == record.get("environment")), None)
-    try:
-        config = EnvironmentConfig.model_validate(data)
-        seed = int(record["seed"])
-        executed = [name for earlier in record["turns"][:turn] for name in earlier["executed"]]
-        chance = chance_seed(seed, int(record["member"]))
-        found = ask("actions", config, seconds=HINT_SECONDS, seed=seed, chance_seed=chance, executed=executed)
-    except (CallFailed, ValueError, KeyError, TypeError):
-        return {}
-    offered = {"actions": (found["actions"] or [])[:MOST_NAMES], "suggestions": found["suggestions"][:MOST_NAMES]}
-    return {**found, **offered, "free": found["actions"] is None}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from engine.environments import page_drawing as draw
 from engine.environments.base import (
     UNKNOWN,
     Drawing,
@@ -26,6 +27,7 @@ from engine.environments.bounded_cache import size_in_bytes
 from engine.environments.deepcoder.judge import Judged, Report, Verdict, case_of, judged
 from engine.environments.deepcoder.task_files import SHIPPED, rows_of, task_at
 from engine.environments.deepcoder.tasks import ProgramTest, Task, Test, longest
+from engine.environments.page_drawing import shortened
 from engine.environments.spaces import AnyText
 from engine.errors import EnvironmentUnavailable
 from engine.sandbox import CaseResult, Limits, Outcome, sandbox
@@ -227,17 +229,16 @@ class DeepCoder(Environment):
 
     def drawing(self) -> Drawing:
         task = self._playing
-        blocks: list[dict[str, Any]] = [{"kind": "text", "text": task.statement}]
-        if task.starter_code:
-            blocks.append({"kind": "code", "text": task.starter_code})
-        if self.code:
-            blocks += [{"kind": "heading", "text": "Answer"}, {"kind": "code", "text": _short(self.code, SHOWN_CODE)}]
-        if self.report is not None:
-            verdicts = [f"{index + 1}: {one.verdict.replace('_', ' ')}" for index, one in enumerate(self.report.tests)]
-            blocks += [{"kind": "heading", "text": "Tests"}, {"kind": "list", "text": verdicts}]
-        if feedback := self._feedback():
-            blocks.append({"kind": "text", "text": feedback})
-        return {"type": "page", "title": task.name, "blocks": blocks}
+        tests = self.report.tests if self.report else ()
+        verdicts = [f"{number}: {one.verdict.replace('_', ' ')}" for number, one in enumerate(tests, start=1)]
+        return draw.page(
+            task.name,
+            draw.text(task.statement),
+            draw.code(task.starter_code),
+            draw.section("Answer", draw.code(shortened(self.code, SHOWN_CODE))),
+            draw.section("Tests", draw.listed(verdicts)),
+            draw.text(self._feedback()),
+        )
 
     def problem(self) -> str:
         return f"{self._playing.name}\n{self._playing.statement}"
@@ -280,13 +281,8 @@ def failure_text(failure: Judged) -> str:
     else:
         given, expected = f"{test.function}({', '.join(map(repr, test.arguments))})", repr(test.expected)
     ended = {Verdict.WRONG: "Got"}.get(failure.verdict, failure.verdict.replace("_", " ").capitalize())
-    lines = ["First failing test:", f"Input: {_short(given)}", f"Expected: {_short(expected)}"]
-    return "\n".join([*lines, f"{ended}: {_short(failure.got)}".rstrip(": ")])
-
-
-def _short(text: str, most: int = SHOWN) -> str:
-    text = text.strip()
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    lines = ["First failing test:", f"Input: {shortened(given, SHOWN)}", f"Expected: {shortened(expected, SHOWN)}"]
+    return "\n".join([*lines, f"{ended}: {shortened(failure.got, SHOWN)}".rstrip(": ")])
 
 
 class _Results:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
+from engine.environments import page_drawing as draw
 from engine.environments.base import (
     UNKNOWN,
     Drawing,
@@ -28,6 +29,7 @@ from engine.environments.lean.rules import Check, Standing, forbidden_in, script
 from engine.environments.lean.server import lean_server
 from engine.environments.lean.shipped import shipped_theorems
 from engine.environments.lean.theorems import Theorem, theorems_of
+from engine.environments.page_drawing import Blocks, shortened
 from engine.environments.spaces import AnyText
 
 HELD_OUT_EVERY = 5  # theorems of a file whose rows name no split
@@ -250,21 +252,21 @@ class Lean(Environment):
         return [f"{number:>3}  {line[:LINE_CHARACTERS]}" for number, line in enumerate(lines, start=1)][-PROOF_LINES:]
 
     def _shown_messages(self) -> str:
-        text = self.messages.strip() or "no messages"
-        return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:MESSAGE_CHARACTERS]}... ({len(text)} characters)"
+        return shortened(self.messages, MESSAGE_CHARACTERS) or "no messages"
 
     def drawing(self) -> Drawing:
         theorem = self._proving
-        blocks: list[dict[str, Any]] = [{"kind": "text", "text": theorem.informal}] if theorem.informal else []
-        blocks.append({"kind": "code", "text": "\n".join([theorem.statement, *self._numbered_proof()])})
-        if self.attempts:
-            last = self.attempts[-1]
-            blocks += [
-                {"kind": "heading", "text": f"Last tactic: {last.standing}"},
-                {"kind": "code", "text": last.tactic[:MESSAGE_CHARACTERS]},
-                {"kind": "text", "text": "The theorem is proved." if self.proved else self._shown_messages()},
-            ]
-        return {"type": "page", "title": theorem.name, "blocks": blocks}
+        return draw.page(
+            theorem.name,
+            draw.text(theorem.informal),
+            draw.code("\n".join([theorem.statement, *self._numbered_proof()])),
+            *(self._drawn_attempt(last) for last in self.attempts[-1:]),
+        )
+
+    def _drawn_attempt(self, attempt: Attempt) -> Blocks:
+        outcome = "The theorem is proved." if self.proved else self._shown_messages()
+        tactic = draw.code(attempt.tactic[:MESSAGE_CHARACTERS])
+        return draw.section(f"Last tactic: {attempt.standing}", tactic, draw.text(outcome))
 
     def problem(self) -> str:
         return f"{self._proving.header}\n{self._proving.statement}"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from engine.environments import page_drawing as draw
 from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Reduction, step_info
 from engine.environments.spaces import AnyText
 
@@ -73,10 +74,7 @@ class SingleTurn(Environment):
         return self.question if self.given is None else f"{self.question}\n\n{self._outcome()}"
 
     def drawing(self) -> Drawing:
-        blocks = [{"kind": "text", "text": self.question}]
-        if self.given is not None:
-            blocks.append({"kind": "text", "text": self._outcome()})
-        return {"type": "page", "title": self.title, "blocks": blocks}
+        return draw.page(self.title, draw.text(self.question), draw.text("" if self.given is None else self._outcome()))
 
     def problem(self) -> str:
         return self.question

@@ -22,7 +22,17 @@ from engine.environments.base import (
 from engine.environments.spaces import AnyText
 from engine.environments.webshop import shopper
 from engine.environments.webshop.goals import Goal, GoalKind
-from engine.environments.webshop.pages import Element, Page, Visit, clicks, elements, folded, plain_text, rich_text
+from engine.environments.webshop.pages import (
+    SHOP,
+    Element,
+    Page,
+    Visit,
+    clicks,
+    elements,
+    folded,
+    plain_text,
+    rich_text,
+)
 from engine.environments.webshop.reward import Score, score
 from engine.environments.webshop.shop import GoalSplit, Shop, shop_at
 
@@ -221,7 +231,9 @@ class WebShop(Environment):
         return "\n".join(lines)
 
     def drawing(self) -> Drawing:
-        return {"type": "page", "title": "WebShop", "blocks": [_block(element) for element in self.shown]}
+        """The page below the shop's name, which the search page begins with too."""
+        shown = [_block(element) for element in self.shown if element.text != SHOP or element.kind != "heading"]
+        return {"type": "page", "title": SHOP, "blocks": shown}
 
     def problem(self) -> str:
         return f"{self.goal.asin}\n{self.goal.text}"

@@ -15,6 +15,7 @@ from engine.environments.webshop.products import Product
 from engine.environments.webshop.reward import Score
 from engine.environments.webshop.shop import Shop
 
+SHOP = "WebShop"
 BACK, PREVIOUS, NEXT, BUY = "Back to Search", "< Prev", "Next >", "Buy Now"
 SUB_PAGES = ("Description", "Features", "Reviews")
 ATTRIBUTES = "Attributes"
@@ -85,7 +86,7 @@ def rich_text(shown: list[Element]) -> str:
 
 
 def _search(page: Page, visit: Visit) -> Iterator[Element]:
-    yield Element(text="WebShop", kind="heading")
+    yield Element(text=SHOP, kind="heading")
     yield from _instruction(visit)
     yield Element(text="Search", kind="button")  # the search bar's; to search is an action of its own
 

@@ -48,16 +48,33 @@ class Editor {
     find(dialog, "datalist").replaceChildren(...names.map((name) => element("option", { value: name })));
     const add = find(dialog, "[data-add]", HTMLInputElement);
     add.value = "";
-    add.onchange = () => {
-      if (this.isMetric(add.value)) this.change(() => this.charts.push({ title: "", names: [add.value] }));
-      add.value = "";
-    };
+    add.onchange = () => this.add(add);
+    add.onkeydown = onEnter(() => this.add(add));
     remove.onclick = async () => {
       await deleteLayout(layout.key);
       this.removed = true;
       dialog.close("delete");
     };
     this.show();
+  }
+
+  /**
+   * A chart of the metric in `field`, which is emptied; another name stays, to be corrected.
+   * @param {HTMLInputElement} field
+   */
+  add(field) {
+    const name = field.value.trim();
+    if (!this.isMetric(name)) return;
+    this.change(() => this.charts.push({ title: "", names: [name] }));
+    field.value = "";
+  }
+
+  /**
+   * @param {ChartChoice} chart
+   * @param {string} name
+   */
+  overlay(chart, name) {
+    if (this.isMetric(name) && !chart.names.includes(name)) this.change(() => chart.names.push(name));
   }
 
   /** @param {string} name */
@@ -91,10 +108,11 @@ class Editor {
     const words = `Overlay another metric on chart ${index + 1}`;
     const over = element("input", { list: "layout-names", placeholder: "overlay …", "aria-label": words });
     over.disabled = chart.names.length >= MOST_OVERLAID;
-    over.addEventListener("change", () => {
-      const name = over.value;
-      if (this.isMetric(name) && !chart.names.includes(name)) this.change(() => chart.names.push(name));
-    });
+    over.addEventListener("change", () => this.overlay(chart, over.value.trim()));
+    over.addEventListener(
+      "keydown",
+      onEnter(() => this.overlay(chart, over.value.trim())),
+    );
     const logged = chart.log ?? usual(chart);
     const log = this.button("log", `Logarithmic axis of chart ${index + 1}`, () => {
       chart.log = !logged;
@@ -149,6 +167,16 @@ class Editor {
     return { key, mine, name: action === "keep" ? this.name.value.trim() || "My layout" : "", charts: this.charts };
   }
 }
+
+/**
+ * A listener for a field in the dialog's form: Enter acts on the field instead of saving the layout.
+ * @param {() => void} act
+ */
+const onEnter = (act) => (/** @type {KeyboardEvent} */ event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  act();
+};
 
 /**
  * as the metrics of a chart have it

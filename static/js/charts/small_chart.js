@@ -377,5 +377,5 @@ function short(value) {
  * @param {string} text
  */
 export function textAt(name, x, y, text) {
-  return svg("text", { class: name, x, y }, document.createTextNode(text));
+  return svg("text", { class: name, x, y }, text);
 }

@@ -1,5 +1,7 @@
 // Notifications of this browser about alerts of a run whose page is open. Requested only by a button.
 
+import { visible } from "./visible_text.js";
+
 /** @import { AlertRaised } from "../types.js" */
 
 const KEY = "starboard-notify"; // "on", "off", or "unable" where pages may not show any
@@ -50,7 +52,7 @@ function explanation() {
  */
 function show(title, options) {
   try {
-    return new Notification(title, options);
+    return new Notification(visible(title), { ...options, body: visible(options.body ?? "") });
   } catch {
     localStorage.setItem(KEY, "unable");
     return null;

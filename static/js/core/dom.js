@@ -1,9 +1,13 @@
-// Elements without markup: text is always text, never HTML. And the elements that a template has.
+// Elements without markup: text is always text, never HTML, with its hidden characters named. And the elements that a
+// template has.
+
+import { visible } from "./visible_text.js";
 
 /** @typedef {Record<string, string | number | boolean | null | undefined>} Attributes */
 /** @typedef {Node | string | null | undefined} Child */
 
 const SVG = "http://www.w3.org/2000/svg";
+const SHOWN = new Set(["title", "aria-label", "placeholder", "alt"]); // attributes that readers see or hear
 
 /**
  * An HTML element by attributes. Children and attributes that are null or undefined are left out.
@@ -16,7 +20,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   set(made, attributes);
-  made.append(...children.filter(isGiven));
+  made.append(...children.filter(isGiven).map(asShown));
   return made;
 }
 
@@ -31,7 +35,7 @@ export function element(tag, attributes = {}, ...children) {
 export function svg(tag, attributes = {}, ...children) {
   const made = document.createElementNS(SVG, tag);
   set(made, attributes);
-  made.append(...children);
+  made.append(...children.map(asShown));
   return made;
 }
 
@@ -47,7 +51,7 @@ export function icon(name) {
 function set(target, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    target.setAttribute(name, value === true ? "" : String(value));
+    target.setAttribute(name, value === true ? "" : SHOWN.has(name) ? visible(String(value)) : String(value));
   }
 }
 
@@ -126,6 +130,12 @@ function required(found, name, type) {
   if (type && !(found instanceof type)) throw new Error(`${name} is a ${found.tagName}, not a ${type.name}.`);
   return /** @type {T} */ (found);
 }
+
+/**
+ * Text as it may be shown; nodes as they are.
+ * @param {Node | string} child
+ */
+export const asShown = (child) => (typeof child === "string" ? visible(child) : child);
 
 /**
  * @param {Child} child

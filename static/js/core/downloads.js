@@ -1,11 +1,12 @@
 // Files that the page generates.
 
 import { element } from "./dom.js";
+import { visible } from "./visible_text.js";
 
 /** @typedef {string | number | null | undefined} CsvCell */
 
 /**
- * Rows as CSV. Text that a spreadsheet would take for a formula begins with an apostrophe.
+ * Rows as CSV. Text that a spreadsheet would take for a formula begins with an apostrophe; hidden characters are named.
  * @param {CsvCell[][]} rows
  */
 export function csv(rows) {
@@ -16,7 +17,8 @@ export function csv(rows) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  const shown = visible(value);
+  const text = /^[=+\-@\t\r]/.test(shown) ? `'${shown}` : shown;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -3,15 +3,15 @@
 import { byId, findAll } from "./dom.js";
 import { keepTimesFresh } from "./format.js";
 import { listen } from "./keys.js";
+import { leaveOutEmptyFields } from "./get_forms.js";
 import { openPalette, preparePalette } from "./palette.js";
+import { nextTheme } from "./themes.js";
 import { toast } from "./toast.js";
 import { keepWideTablesReachable } from "./wide_tables.js";
 
-const THEMES = ["system", "light", "dark"];
-
 function turnTheme() {
-  const chosen = document.documentElement.dataset.chosenTheme || "system";
-  const next = THEMES[(THEMES.indexOf(chosen) + 1) % THEMES.length];
+  const chosen = document.documentElement.dataset.chosenTheme ?? "system";
+  const next = nextTheme(chosen, matchMedia("(prefers-color-scheme: dark)").matches);
   try {
     localStorage.setItem("starboard.theme", next);
   } catch {
@@ -38,4 +38,5 @@ addEventListener("click", (event) => {
 preparePalette();
 listen({ onTheme: turnTheme, onHelp: showKeys, onPalette: openPalette });
 keepTimesFresh();
+leaveOutEmptyFields();
 keepWideTablesReachable();

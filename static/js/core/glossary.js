@@ -1,6 +1,7 @@
 // What metrics mean: the engine's glossary, shown at a metric's name on hover or focus.
 
 import { element, findAll } from "./dom.js";
+import { visible } from "./visible_text.js";
 
 /** @import { Metric } from "../types.js" */
 
@@ -52,13 +53,13 @@ export function describe(name) {
       const { tag = "", case: kind = "", name: own = "" } = found.groups ?? {};
       const words = { "<tag>": tag, "<case>": kind, "<name>": own.replaceAll("_", " ") };
       const title = tagged.title.replace(/<(?:tag|case|name)>/g, (part) => words[/** @type {"<tag>"} */ (part)]);
-      return { ...tagged, name, title };
+      return { ...tagged, name, title: visible(title) };
     }
   }
   const parts = name.split("/");
   return {
     name,
-    title: parts[parts.length - 1].replaceAll("_", " "),
+    title: visible(parts[parts.length - 1].replaceAll("_", " ")),
     meaning: "Reported by the engine.",
     section: parts[0],
   };

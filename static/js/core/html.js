@@ -1,6 +1,13 @@
-// HTML elements by class and properties, where core/dom.js makes them by attributes. Text never becomes markup.
+// HTML elements by class and properties, where core/dom.js makes them by attributes. Text never becomes markup, and its
+// hidden characters are named.
+
+import { asShown } from "./dom.js";
+import { visible } from "./visible_text.js";
 
 export { svg } from "./dom.js";
+
+/** @type {("textContent" | "title" | "ariaLabel")[]} */
+const SHOWN = ["textContent", "title", "ariaLabel"];
 
 /**
  * @template {keyof HTMLElementTagNameMap} K
@@ -14,6 +21,7 @@ export function html(name, className = "", properties = {}, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
   Object.assign(element, properties);
-  element.append(...children);
+  for (const key of SHOWN) if (properties[key]) element[key] = visible(String(properties[key]));
+  element.append(...children.map(asShown));
   return element;
 }

@@ -86,6 +86,11 @@ export function preparePalette() {
       selected = Math.max(0, selected + (event.key === "ArrowDown" ? 1 : -1));
       show(input.value);
     }
+    // the first Escape in a search field only empties it
+    if (event.key === "Escape") {
+      event.preventDefault();
+      byId("palette", HTMLDialogElement).close();
+    }
     if (event.key === "Enter") {
       event.preventDefault();
       find(document, '#palette-list [aria-selected="true"]').click();

@@ -1,8 +1,9 @@
-// Text from models, environments and users, shown as it is: invisible characters are named where they are.
+// Text from models, environments and users, shown as it is: invisible characters are named where they are, with the
+// names that the server gives them (webapp/visible_text.py).
 
 /* eslint-disable no-control-regex, no-misleading-character-class -- these are the characters that it looks for */
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\uffff\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/u;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{f0000}-\u{10ffff}]/u;
 /* eslint-enable no-control-regex, no-misleading-character-class */
 
 /** @type {Record<number, string>} */
@@ -38,6 +39,22 @@ const nameOf = (character) => {
 };
 
 /**
+ * `text` with each hidden character as `[RLO]` or `[U+E000]`. `element`, `svg` and `html` show all text through it.
+ * @param {string | number} text
+ */
+export function visible(text) {
+  const shown = String(text);
+  if (!HIDDEN.test(shown)) return shown;
+  return [...shown].map((character) => (HIDDEN.test(character) ? `[${nameOf(character)}]` : character)).join("");
+}
+
+/**
+ * The same on one line, for titles and labels: newlines and tabs are signs too.
+ * @param {string | number} text
+ */
+export const visibleString = (text) => visible(text).replaceAll("\n", "↵").replaceAll("\t", "⇥");
+
+/**
  * `text` as nodes: plain runs as text, each hidden character as a marked span.
  * @param {string} text
  */
@@ -58,22 +75,6 @@ export function visibleText(text) {
   }
   fragment.append(plain);
   return fragment;
-}
-
-/**
- * The same as one string, for titles and labels, with newlines and tabs named too.
- * @param {string | number} text
- */
-export function visibleString(text) {
-  const shown = String(text);
-  if (!/[\n\t]/.test(shown) && !HIDDEN.test(shown)) return shown;
-  return [...shown]
-    .map((character) => {
-      if (character === "\n") return "↵";
-      if (character === "\t") return "⇥";
-      return HIDDEN.test(character) ? `[${nameOf(character)}]` : character;
-    })
-    .join("");
 }
 
 /**

@@ -1,5 +1,5 @@
 // Draws an environment's state, as `Environment.drawing()` returns it: grids and arms as SVG; text, tables, cards and pages
-// as HTML. Of others it says that there is no drawing. Styles are in board.css and board_sheets.css.
+// as HTML. Of others it says that there is no drawing. Their styles are in components/board_styles.html.
 
 import { findAll } from "../core/dom.js";
 import { changeOfArms, drawArms, describeArms } from "./board_arms.js";

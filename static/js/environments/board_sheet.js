@@ -1,7 +1,7 @@
 // What drawings of text share: a box that scrolls, text of limited length, and what is checked before it is drawn.
 
 import { html } from "../core/html.js";
-import { visibleText } from "../core/visible_text.js";
+import { visible, visibleText } from "../core/visible_text.js";
 
 /** @import { Drawing } from "../types.js" */
 
@@ -21,7 +21,7 @@ export function sheet(name, label, still, ...children) {
   const box = html("div", `board-sheet board-${name}`, { dir: "ltr" }, ...children);
   if (still) return box;
   box.setAttribute("role", "group");
-  box.setAttribute("aria-label", label);
+  box.setAttribute("aria-label", visible(label));
   box.tabIndex = 0;
   return box;
 }

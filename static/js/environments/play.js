@@ -7,7 +7,7 @@ import { html } from "../core/html.js";
 import { played } from "../reader/surplus.js";
 import { showMessages } from "./messages.js";
 import { splitAtLast } from "./suggestions.js";
-import { showText, visibleString } from "../core/visible_text.js";
+import { showText, visible, visibleString } from "../core/visible_text.js";
 
 /** @import { Drawing, FormAnswer, Frame, Message } from "../types.js" */
 
@@ -86,7 +86,7 @@ async function send(next) {
   part("problem").hidden = Boolean(answer.ok);
   if (!answer.ok) {
     answerField.value ||= lastText(next);
-    part("problem").textContent = problemsOf(answer);
+    showText(part("problem"), problemsOf(answer));
     chosen = [...sent, ...chosen];
     return;
   }
@@ -248,7 +248,7 @@ function sendAnswer() {
 function showBoard(drawings) {
   const now = drawings[drawings.length - 1];
   part("board").replaceChildren(drawBoard(now, { previous: drawings.at(-2) ?? null, labels: true }));
-  part("board").setAttribute("aria-label", describeBoard(now));
+  part("board").setAttribute("aria-label", visible(describeBoard(now)));
 }
 
 /** @param {string} name */

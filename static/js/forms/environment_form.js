@@ -3,9 +3,10 @@
 import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
-import { post } from "../core/requests.js";
+import { post, problemsOf } from "../core/requests.js";
 import { byId, find, findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
+import { showText } from "../core/visible_text.js";
 import { fixText, showErrors, watchVariants } from "./fields.js";
 
 /** @import { Baseline, FormAnswer, Message, PreviewState } from "../types.js" */
@@ -40,13 +41,25 @@ async function refresh() {
   const errors = states.ok ? {} : (states.errors ?? {});
   const others = showErrors(form, errors);
   if (!states.ok) {
-    problem.textContent = fixText(Object.keys(errors).length, others);
+    showText(problem, fixText(Object.keys(errors).length, others));
+    endWaiting("Shown once this is fixed.");
     return;
   }
   showStates(states);
   /** @type {Baselines | null} */
   const players = await request("baselines", signal);
   if (players?.ok) byId("preview-baselines").replaceChildren(baselineBars(players.baselines));
+  else if (players) endWaiting(problemsOf(players));
+}
+
+/**
+ * Says `why` in each part of the preview that still waits for its first content.
+ * @param {string} why
+ */
+function endWaiting(why) {
+  for (const waiting of findAll(document, ".environment-preview .skeleton")) {
+    waiting.replaceWith(html("p", "muted", { textContent: why }));
+  }
 }
 
 /**
@@ -72,7 +85,7 @@ function showStates({ states, prompt, warning: words }) {
     }),
   );
   warning.hidden = !words;
-  warning.textContent = words;
+  showText(warning, words);
   byId("preview-prompt-seed").textContent = String(states[0].seed);
   showMessages(byId("preview-prompt"), prompt);
 }

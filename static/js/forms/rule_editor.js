@@ -1,6 +1,7 @@
 // A list of alert rules as forms: the metric, the limit, the action. The server validates them.
 
 import { byId, element, find, findAll, icon, jsonOf } from "../core/dom.js";
+import { visible } from "../core/visible_text.js";
 
 /** @import { Rule, RuleField, RuleValue } from "../types.js" */
 /** @import { Attributes } from "../core/dom.js" */
@@ -64,7 +65,7 @@ export class RuleEditor {
    */
   showErrors(errors) {
     for (const slot of findAll(this.list.parentElement ?? this.list, "[data-error]")) {
-      slot.textContent = errors[slot.dataset.error ?? ""] ?? "";
+      slot.textContent = visible(errors[slot.dataset.error ?? ""] ?? "");
       if (slot.textContent) slot.closest("details")?.setAttribute("open", "");
     }
     findAll(this.list, ":scope > *").forEach((item, index) => {

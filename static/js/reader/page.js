@@ -10,7 +10,7 @@ import { readPosition, writePosition } from "./address.js";
 import { drawStrips, markStrip } from "./turn_strips.js";
 import { showFacts, showTurn } from "./turn.js";
 import { html } from "../core/html.js";
-import { visibleString } from "../core/visible_text.js";
+import { showText, visibleString } from "../core/visible_text.js";
 
 /** @import { Drawing, Frame, Problem, Shade, TrajectoryRecord, Turn } from "../types.js" */
 
@@ -52,6 +52,7 @@ async function load() {
   }
   record = answer;
   byId("reader-body").removeAttribute("aria-busy");
+  byId("reader-best").hidden = answer.optimal_length === null; // no solver, or none that knows this problem
   if (!answer.turns.length) {
     showEmpty(answer);
     return;
@@ -63,8 +64,8 @@ async function load() {
 /** @param {Problem} problem */
 function showError({ message, remedy }) {
   const panel = byId("reader-error");
-  find(panel, ".reader-error-message").textContent = message;
-  find(panel, ".reader-error-remedy").textContent = remedy;
+  showText(find(panel, ".reader-error-message"), message);
+  showText(find(panel, ".reader-error-remedy"), remedy);
   panel.hidden = false;
   byId("reader-body").hidden = true;
   find(reader, ".reader-scrubber").hidden = true;

@@ -232,7 +232,7 @@ function outcome(turn) {
   const line = html("p", "", {}, html("b", "mono", { textContent: done }));
   line.append(html("span", "muted", { textContent: ` reward ${(turn.reward ?? 0).toFixed(2)}` }));
   if (turn.parse && turn.parse !== "ok") {
-    line.append(html("span", "unparsed", { textContent: ` ${visibleString(turn.parse.replaceAll("_", " "))}` }));
+    line.append(html("span", "malformed", { textContent: ` ${visibleString(turn.parse.replaceAll("_", " "))}` }));
   }
   return line;
 }

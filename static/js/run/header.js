@@ -3,6 +3,7 @@
 import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
 import { label } from "../core/glossary.js";
+import { showText } from "../core/visible_text.js";
 import { showControls } from "./controls.js";
 import { hasEnded } from "./states.js";
 
@@ -44,7 +45,7 @@ function showNotice(state) {
     .filter(Boolean)
     .join(" ");
   notice.hidden = !words || state.state === "running";
-  notice.textContent = words;
+  showText(notice, words);
   const kind = ["failed", "crashed"].includes(state.state) ? "error" : WARNED.includes(state.shown_as) ? "warn" : "";
   notice.className = `banner${kind && ` banner--${kind}`}`;
 }
@@ -79,7 +80,7 @@ export function showVerdict(state) {
   const chip = find(document, "#verdict-chip .chip");
   chip.className = `chip chip--${status.key}`;
   chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
-  byId("verdict-reason").textContent = status.reason;
+  showText(byId("verdict-reason"), status.reason);
   byId("verdict-more").hidden = !verdict;
   if (verdict) showEvidence(verdict);
 }

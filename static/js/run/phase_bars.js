@@ -45,7 +45,7 @@ export function drawPhases(target, key, { steps }) {
       top -= height;
       const bar = { x: index * width, y: top, width: width * 0.8, height };
       const box = Object.fromEntries(Object.entries(bar).map(([name, value]) => [name, value.toFixed(2)]));
-      const words = document.createTextNode(`step ${one.step}, ${phase}: ${number(one.times[phase])} s`);
+      const words = `step ${one.step}, ${phase}: ${number(one.times[phase])} s`;
       return svg("rect", { class: `phase-${phase}`, ...box }, svg("title", {}, words));
     });
   });

@@ -3,6 +3,7 @@
 import { element, svg } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { textAt, ticks } from "../charts/small_chart.js";
+import { areaLabel } from "./regime_labels.js";
 import { regimeTexts } from "./regimes.js";
 
 /** @import { RegimeBorders } from "../types.js" */
@@ -14,18 +15,6 @@ const MANY = 600; // readings: of more, those that lie on another's dot have non
 const CELL = 4; // pixels
 
 /** @typedef {{ found: Reading[], borders: RegimeBorders, step: number, unit: string }} MapContent */
-
-/**
- * The name of an area where there is room for it, or its first word; the key below the map names all of them.
- * @param {string} name
- * @param {number} left
- * @param {number} right
- * @param {number} top
- */
-function labelled(name, left, right, top) {
-  const fits = [name, name.split(" ")[0]].find((one) => right - left > 14 + 7.2 * one.length);
-  return fits ? [textAt("regime-label", left + 8, top + 18, fits)] : [];
-}
 
 /** @param {string} key */
 const classOf = (key) => `regime regime--${key.replaceAll("_", "-")}`;
@@ -131,8 +120,8 @@ export class RegimeMap {
         height: Math.max(0, bottom - top),
       });
       const { title, description } = this.texts[key];
-      rect.append(svg("title", {}, document.createTextNode(`${title}: ${description}`)));
-      return [rect, ...labelled(title, left, right, top)];
+      rect.append(svg("title", {}, `${title}: ${description}`));
+      return [rect, ...areaLabel(title, { left, right, top, bottom }, y0 >= mi)];
     };
     return [
       ...area("compressed", [0, h], [mi, highest]),
@@ -158,7 +147,7 @@ export class RegimeMap {
       svg(
         "text",
         { class: "regime-axis", transform: `translate(12 ${(MARGIN.top + bottom) / 2}) rotate(-90)` },
-        document.createTextNode("mutual information / ln N"),
+        "mutual information / ln N",
       ),
     ];
   }
@@ -232,9 +221,7 @@ export class RegimeMap {
       svg(
         "title",
         {},
-        document.createTextNode(
-          `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${this.texts[one.regime].title}`,
-        ),
+        `step ${one.step}: H(Z|X) ${number(one.h)}, MI / ln N ${number(one.mi)}, ${this.texts[one.regime].title}`,
       ),
     );
     shape.addEventListener("click", () => this.onStep(one.step));

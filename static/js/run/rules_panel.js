@@ -1,5 +1,6 @@
 // The alert rules of a run on its page: edited, tried on what is recorded, and applied from the next step.
 
+import { visible } from "../core/visible_text.js";
 import { byId, control, element, find, findAll, icon, jsonOf } from "../core/dom.js";
 import { post } from "../core/requests.js";
 import { RuleEditor } from "../forms/rule_editor.js";
@@ -178,7 +179,7 @@ export class RulesPanel {
     );
     this.editor.showErrors(errors);
     const count = Object.keys(errors).length;
-    find(this.form, ".field-error[data-error='']").textContent = errors[""] ?? "";
+    find(this.form, ".field-error[data-error='']").textContent = visible(errors[""] ?? "");
     if (count) this.status.textContent = `Fix ${count} ${count === 1 ? "field" : "fields"}.`;
     return !count;
   }

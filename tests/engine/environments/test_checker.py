@@ -8,7 +8,6 @@ import pytest
 
 from engine.environments import ENVIRONMENTS
 from engine.environments.checker import check_environment
-from engine.play import check_env_main
 from tests.engine.environments import broken
 
 BROKEN = {
@@ -59,20 +58,3 @@ def test_every_broken_environment_is_tried_here() -> None:
 def test_each_rule_is_reported_once_however_many_seeds_break_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENVIRONMENTS, "broken", "tests.engine.environments.broken:DescribesNothing")
     assert [finding.rule for finding in check_environment("broken", seeds=range(5))] == ["description"]
-
-
-def test_the_command_passes_a_healthy_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check_env_main(["frozen_lake", "--set", "success_rate=0.6"]) == 0
-    verdict, _, *measured = capsys.readouterr().out.splitlines()
-    assert verdict == "frozen_lake satisfies the contract."
-    assert [line.split(":")[0] for line in measured] == ["Problems", "Solutions", "Rewards", "Speed"]
-
-
-def test_the_command_fails_a_broken_kind_and_says_what_it_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(ENVIRONMENTS, "broken", "tests.engine.environments.broken:Raises")
-    assert check_env_main(["broken"]) == 1
-    written = capsys.readouterr().out
-    assert "raises: seed 0: OSError: the ice broke" in written
-    assert "Not measured: OSError: the ice broke" in written

@@ -1,12 +1,9 @@
-"""WebShop's pages, actions and episodes, on the shipped catalogue and on a small one of published files."""
+"""WebShop's actions, purchases and episodes, on the shipped catalogue and on a small one of published files."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,185 +12,16 @@ from pydantic import ValidationError
 from engine.config import EnvironmentConfig
 from engine.environments import make_environment
 from engine.environments.checker import check_environment
-from engine.environments.drawing_format import drawing_problem
 from engine.environments.players import baseline
 from engine.environments.problems import problem_id
-from engine.environments.webshop.environment import WebShop, parse_action
-from engine.environments.webshop.goals import Option
+from engine.environments.webshop.environment import parse_action
 from engine.environments.webshop.shop import shop_at
-
-PRODUCTS = 23
-LAMP: dict[str, Any] = {
-    "full_description": "A lamp for the desk.",
-    "small_description": ["Dimmable light.", "Heavy base."],
-    "pricing": "$20.00",
-    "customization_options": {
-        "color": [{"value": "Black"}, {"value": "Oak [dark]"}, {"value": "Natural"}],
-        "base": [{"value": "Natural"}, {"value": "Description"}],
-    },
-    "category": "home",
-    "query": "lamp",
-    "product_category": "Home › Lighting › Lamps",
-}
-INSTRUCTION = "Find me a dimmable lamp"
+from tests.engine.environments.small_shop import buy, play, shop, target, write_lamps
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> str:
-    """23 lamps, all but the first without a word of the first's name but lamp."""
-    records = [{**LAMP, "asin": f"B{n:09}", "name": f"Lamp model{n}"} for n in range(PRODUCTS)]
-    entry = {"attributes": ["dimmable"], "instruction": INSTRUCTION, "instruction_attributes": ["dimmable"]}
-    # each with an instruction of its own, so that some are held out
-    entries = {record["asin"]: {**entry, "instruction": f"{INSTRUCTION} {record['asin'][-2:]}"} for record in records}
-    (tmp_path / "items_shuffle.json").write_text(json.dumps(records))
-    (tmp_path / "items_ins_v2.json").write_text(json.dumps(entries))
-    return str(tmp_path)
-
-
-def shop(seed: int = 1, **parameters: Any) -> WebShop:
-    environment = cast(WebShop, make_environment("webshop", **parameters))
-    environment.reset(seed=seed)
-    return environment
-
-
-def play(environment: WebShop, *actions: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-    """The result of the last one; all must be valid."""
-    for action in actions:
-        result = environment.step(action)
-        assert result[4]["action_is_valid"], action
-    return result
-
-
-def target(environment: WebShop) -> str:
-    """The asin of the goal."""
-    return environment.problem().split("\n")[0]
-
-
-def page_of(environment: WebShop) -> str:
-    return environment.render().split("\nLegal actions: ")[0]
-
-
-# Pages and text
-
-
-def test_the_first_page_is_the_instruction_and_the_search() -> None:
-    environment = shop()
-    _, text = environment.problem().split("\n")
-    assert (
-        environment.render()
-        == f"WebShop [SEP] Instruction: [SEP] {text} [SEP] Search\nLegal actions: search[<keywords>]"
-    )
-
-
-def test_results_are_pages_of_products_with_asin_title_and_price(directory: str) -> None:
-    environment = shop(directory=directory)
-    text = environment.problem().split("\n")[1]
-    start = f"Instruction: [SEP] {text} [SEP] Back to Search [SEP] "
-    play(environment, "search[lamp model4]")
-    assert page_of(environment).startswith(
-        f"{start}Page 1 (Total results: 23) [SEP] Next > [SEP] B000000004 [SEP] Lamp model4 [SEP] $20.00 [SEP] B0"
-    )
-    assert page_of(environment).count("[SEP] Lamp model") == 10
-    play(environment, "click[next >]")
-    assert page_of(environment).startswith(f"{start}Page 2 (Total results: 23) [SEP] < Prev [SEP] Next > [SEP] B0")
-    play(environment, "click[next >]")
-    assert page_of(environment).count("[SEP] Lamp model") == 3
-    assert "next >" not in environment.clicks
-    play(environment, "click[< prev]")
-    assert "Page 2 " in page_of(environment)
-
-
-def test_a_search_without_results_can_only_go_back() -> None:
-    environment = shop()
-    play(environment, "search[qqqqq]")
-    assert "Page 1 (Total results: 0)" in page_of(environment)
-    assert environment.legal_actions() == ["click[back to search]"]
-    assert environment.suggestions() == ["click[back to search]"]
-    play(environment, "click[back to search]")
-    assert environment.suggestions() == ["search[]"]
-
-
-def test_a_search_shows_50_results_at_most() -> None:
-    environment = shop()
-    observation = play(environment, "search[classic essential premium]", *["click[next >]"] * 4)[0]
-    assert "Page 5 (Total results: 50)" in observation
-    assert "next >" not in environment.clicks
-
-
-def test_an_item_lists_its_options_and_buttons(directory: str) -> None:
-    environment = shop(directory=directory)
-    text = environment.problem().split("\n")[1]
-    play(environment, "search[model7]", "click[b000000007]")
-    assert environment.render() == (
-        f"Instruction: [SEP] {text} [SEP] Back to Search [SEP] < Prev [SEP] color [SEP] black [SEP] oak [dark] [SEP] "
-        "natural [SEP] base [SEP] natural [SEP] description [SEP] Lamp model7 [SEP] Price: $20.00 [SEP] Rating: N.A. "
-        "[SEP] Description [SEP] Features [SEP] Reviews [SEP] Buy Now\n"
-        "Legal actions: click[back to search], click[< prev], click[black], click[oak [dark]], click[color: natural], "
-        "click[base: natural], click[base: description], click[description], click[features], click[reviews], "
-        "click[buy now]"
-    )
-
-
-def test_sub_pages_show_their_text_and_lead_back_with_the_options_kept(directory: str) -> None:
-    environment = shop(directory=directory)
-    play(environment, "search[model7]", "click[b000000007]", "click[black]")
-    for label, text in {
-        "description": "A lamp for the desk.",
-        "features": "Dimmable light. [SEP] Heavy base.",
-        "reviews": "< Prev",
-    }.items():
-        observation = play(environment, f"click[{label}]")[0]
-        assert observation.split("\n")[0].endswith(f"[SEP] {text}")
-        assert environment.legal_actions() == ["click[back to search]", "click[< prev]"]
-        assert "Chosen options: color: black" in play(environment, "click[< prev]")[0]
-
-
-def test_attributes_have_a_page_only_if_they_are_to_be_shown(directory: str) -> None:
-    hidden, shown = shop(directory=directory), shop(directory=directory, show_attributes=True)
-    for environment in (hidden, shown):
-        play(environment, "search[model7]", "click[b000000007]")
-    assert not hidden.step("click[attributes]")[4]["action_is_valid"]
-    assert "dimmable [SEP] home [SEP] lamp [SEP] Home › Lighting › Lamps" in play(shown, "click[attributes]")[0]
-
-
-def test_going_back_forgets_the_options(directory: str) -> None:
-    environment = shop(directory=directory)
-    play(environment, "search[lamp]", "click[next >]")
-    asin = next(element.label for element in environment.shown if element.kind == "product")
-    observation = play(environment, f"click[{asin}]", "click[black]", "click[< prev]")[0]
-    assert "Page 2 " in observation
-    assert "Chosen" not in play(environment, f"click[{asin}]")[0]
-    assert play(environment, "click[back to search]")[0].startswith("WebShop [SEP] Instruction:")
-
-
-def test_an_option_replaces_another_of_its_group(directory: str) -> None:
-    environment = shop(directory=directory)
-    play(environment, "search[model7]", "click[b000000007]", "click[black]", "click[base: natural]")
-    assert "Chosen options: color: black, base: natural\n" in environment.render()
-    play(environment, "click[Oak [Dark]]")
-    assert "Chosen options: base: natural, color: oak [dark]\n" in environment.render()
-    again = play(environment, "click[oak [dark]]")[4]
-    assert not again["action_is_effective"]
-
-
-def test_text_rich_marks_what_can_be_clicked_and_what_was(directory: str) -> None:
-    environment = shop(directory=directory, observation="text_rich", list_actions=False)
-    assert environment.render().endswith("\n[button] Search [button_]")
-    play(environment, "search[model7]", "click[b000000007]", "click[black]")
-    assert environment.render().startswith("You have clicked black.\nInstruction:\n")
-    assert "\n[clicked button] black [clicked button_]\n[button] oak [dark] [button_]\n" in environment.render()
-    play(environment, "click[< prev]")
-    assert "\n[clicked button] B000000007 [clicked button_]\nLamp model7\n$20.00" in environment.render()
-
-
-def test_drawings_are_pages_in_the_viewers_format(directory: str) -> None:
-    environment = shop(directory=directory)
-    for action in ("search[model7]", "click[b000000007]", "click[black]", "click[features]", "click[< prev]"):
-        play(environment, action)
-        assert drawing_problem(environment.drawing()) == ""
-    blocks = environment.drawing()["blocks"]
-    assert {"kind": "button", "text": "black", "state": "chosen"} in blocks
-    assert {"kind": "button", "text": "natural"} in blocks
+    return write_lamps(tmp_path)
 
 
 # Actions
@@ -275,22 +103,6 @@ def test_every_variant_keeps_the_contract(directory: str) -> None:
 
 
 # Purchases
-
-
-def buy(environment: WebShop, asin: str, *options: Option) -> tuple[str, float, bool, bool, dict[str, Any]]:
-    """Searches for the product's name, opens it, chooses the options, and buys."""
-    play(environment, f"search[{environment.shop.by_asin[asin].name}]", f"click[{asin}]")
-    for option in options:
-        labels = dict(_options(environment))
-        play(environment, f"click[{next(label for pair, label in labels.items() if option in (pair, pair[1]))}]")
-    return play(environment, "click[buy now]")
-
-
-def _options(environment: WebShop) -> Iterator[tuple[tuple[str, str], str]]:
-    """Group and value of each option of the page that is not chosen, with its label."""
-    for element in environment.shown:
-        if element.kind == "option" and element.leads_to and not element.chosen:
-            yield element.leads_to.options[-1], element.label
 
 
 def test_buying_what_was_asked_for_earns_1_and_ends_the_episode(directory: str) -> None:

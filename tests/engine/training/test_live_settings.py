@@ -12,6 +12,7 @@ import pytest
 from engine.config.live import LIVE_FIELDS, differences, value_of, with_changes
 from engine.errors import ConfigError
 from engine.events import Event
+from engine.rollout.trajectory_files import read_records
 from engine.training.control import Control
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
@@ -60,6 +61,12 @@ def test_a_filter_holds_from_the_next_step(model: Path, tmp_path: Path) -> None:
     kept = [metrics["filter/kept_groups"] for metrics in steps_of(tmp_path).values()]
     assert kept[:3] == [4.0, 4.0, 4.0]
     assert kept[3] <= 1.0  # none where no group differs
+    third, fourth = (
+        [record["kept"] for _, _, record in read_records(tmp_path / f"trajectories/train/step_{step}.jsonl.zst")]
+        for step in (3, 4)
+    )
+    assert set(third) == {None}  # without a filter nothing is kept or dropped
+    assert sum(fourth) == 2 * kept[3]  # groups of two
 
 
 def test_a_resumed_run_keeps_what_its_checkpoint_was_made_under(model: Path, tmp_path: Path) -> None:
@@ -138,7 +145,7 @@ def test_every_live_field_is_one_of_the_configuration(model: Path) -> None:
     [
         ({"steps": 10}, "cannot be changed during a run"),
         ({"optimizer.learning_rate": 0}, "greater than 0"),
-        ({"filter": {"type": "top_p", "value": 3}}, "filter.value: .*less than or equal to 1"),
+        ({"filter": {"type": "top_p", "value": 3}}, "filter.value: .*1 or less"),
         ({"loss.kl_coefficient": 0.1}, "in memory from the first step or not at all"),
         ({"detectors.rules": [{**RULE, "metric": "no/such"}]}, "there is no metric"),
     ],

@@ -31,7 +31,7 @@ def files(path: Path) -> list[str]:
 def record(path: Path, steps: range, **capture: Any) -> list[Any]:
     writes, events = recorder(path, **capture)
     for step in steps:
-        writes.report(writes.training(step, made_up([0, 1], [1, 1], [2, 3]), {0: []}), events)
+        writes.report(writes.training(step, made_up([0, 1], [1, 1], [2, 3]), {0: []}, {}), events)
         writes.report(writes.held_out(step, made_up([1], [0])), events)
     return events_of(path)
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { csv } from "../../../static/js/core/downloads.js";
 import { ago, bytes, duration, number, percent } from "../../../static/js/core/format.js";
-import { visibleString } from "../../../static/js/core/visible_text.js";
+import { visible, visibleString } from "../../../static/js/core/visible_text.js";
 
 test("numbers keep about three digits, and very large and small ones have exponents", () => {
   assert.deepEqual(
@@ -52,8 +52,13 @@ test("CSV quotes what needs it and does not let text be a formula", () => {
   assert.equal(csv([["a,b", 'c"d', "=1+1", -3, null]]), '"a,b","c""d",\'=1+1,-3,\r\n');
 });
 
+test("CSV names hidden characters of its text", () => {
+  assert.equal(csv([["run \u202eabc", 1]]), "run [RLO]abc,1\r\n");
+});
+
 test("invisible characters are named", () => {
   assert.equal(visibleString("a\u200bb\u202ec\n\u0007"), "a[ZWSP]b[RLO]c↵[BEL]");
   assert.equal(visibleString("plain"), "plain");
+  assert.equal(visible("a\nb\tc\u2066"), "a\nb\tc[LRI]"); // text of several lines keeps them
   assert.equal(visibleString("\ud800"), "[U+D800]"); // half of a surrogate pair
 });

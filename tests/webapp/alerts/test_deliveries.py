@@ -168,9 +168,9 @@ def test_a_mail_has_the_alert_and_a_link(user: User, settings: Settings) -> None
     assert f"/runs/{recorded.run.pk}/alerts/" in letter
 
 
-def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings) -> None:
+def test_line_breaks_in_a_name_add_no_headers_and_hidden_characters_are_named(user: User, settings: Settings) -> None:
     set_preferences(user, email="ada@example.org", email_on=True)
-    recorded = RecordedRun(name="x\r\nBcc: eve@example.org")
+    recorded = RecordedRun(name="x\r\nBcc: eve@example.org\u202egpj")
     recorded.raise_alert("It went wrong.")
     with mail_receiver() as mailbox:
         settings.EMAIL_BACKEND, settings.EMAIL_HOST, settings.EMAIL_PORT = SMTP, "127.0.0.1", mailbox.port
@@ -180,6 +180,8 @@ def test_line_breaks_in_a_name_do_not_add_headers(user: User, settings: Settings
     assert to == ["ada@example.org"]
     head = letter.partition("\r\n\r\n")[0]
     assert not any(line.startswith("Bcc:") for line in head.splitlines())
+    assert "eve@example.org[RLO]gpj at step" in head.replace("\r\n", "")
+    assert letter.isascii()
 
 
 def test_a_mail_server_error_is_in_the_delivery_log(user: User, settings: Settings) -> None:

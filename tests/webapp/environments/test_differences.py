@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tests.hostile import STORABLE
 from webapp.environments.differences import Row, differences, flatten
-from webapp.environments.templatetags.visible_text import visible
 
 
 def test_nested_keys_are_flattened_with_dots_and_dots_in_keys_are_escaped() -> None:
@@ -22,10 +20,21 @@ def test_one_and_true_differ() -> None:
     assert [row.key for row in differences([{"x": 1}, {"x": True}]).differing] == ["x"]
 
 
-def test_invisible_characters_are_named_and_everything_else_is_kept() -> None:
-    assert visible("a\u202eb\x00c\u200bé√\n") == "a[U+202E]b[U+0000]c[U+200B]é√\n"
+def test_a_default_that_only_one_version_writes_out_is_no_difference() -> None:
+    left_out = {"kind": "frozen_lake", "parameters": {"size": 5}}
+    written = {"kind": "frozen_lake", "parameters": {"size": 6, "success_rate": 1.0}}  # its default
+    found = differences([left_out, written])
+    assert found.differing == [Row(key="parameters.size", values=["5", "6"])]
+    assert Row(key="parameters.success_rate", values=["1.0", "1.0"]) in found.same
+    of_runs = differences([{"environments": [left_out]}, {"environments": [written]}])
+    assert [row.key for row in of_runs.differing] == ["environments.0.parameters.size"]
 
 
-def test_no_hostile_text_keeps_an_invisible_character() -> None:
-    for text in STORABLE:
-        assert not {"\u202e", "\u200b", "\x1b", "\ufeff", "\u2066"} & set(visible(text))
+def test_a_list_that_is_empty_in_one_version_adds_no_row_of_its_own() -> None:
+    found = differences([{"wrappers": []}, {"wrappers": [{"type": "time_limit"}]}])
+    assert found.differing == [Row(key="wrappers.0.type", values=[None, "time_limit"])]
+
+
+def test_the_parameters_of_an_unknown_kind_are_compared_as_they_are() -> None:
+    found = differences([{"kind": "gone:Gone", "parameters": {"a": 1}}, {"kind": "gone:Gone", "parameters": {}}])
+    assert [row.key for row in found.differing] == ["parameters.a"]

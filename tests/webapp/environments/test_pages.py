@@ -78,12 +78,12 @@ def test_saving_the_unchanged_form_gives_the_kind_s_defaults(browser: Client, ki
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("max_turns", "0", "greater than or equal to 1"),
-        ("max_turns", "many", "valid integer"),
-        ("format_penalty", "1", "less than or equal to 0"),
-        ("parameters.size", "99", "less than or equal to 12"),
+        ("max_turns", "0", "1 or more"),
+        ("max_turns", "many", "whole number"),
+        ("format_penalty", "1", "0 or less"),
+        ("parameters.size", "99", "12 or less"),
         ("parameters.frozen_probability", "0.2", "greater than 0.2"),
-        ("parameters.format", "braille", "Input should be '"),
+        ("parameters.format", "braille", "must be one of '"),
         ("parameters.symbols", "{oops", "not JSON"),
         ("name", "", "required"),
     ],
@@ -106,6 +106,25 @@ def test_a_budget_too_small_for_any_problem_is_refused_with_the_reason(browser: 
     reason = answer.context["form"].errors["max_actions"]
     assert "No problem can be solved with this budget: 0% of 20 problems can be solved in 1 action;" in reason
     assert reason.endswith("Raise max turns or max actions per turn.")
+
+
+def test_limits_are_folded_until_they_differ_from_the_kinds_own(browser: Client, lake: EnvironmentVersion) -> None:
+    edit = reverse("environments:edit", args=[lake.definition_id])
+    folded = '<details class="panel environment-limits">'
+    assert folded in browser.get(edit).content.decode()
+    assert folded in browser.get("/environments/new/?kind=lean").content.decode()  # whose own limits are longer
+    sent = form_data(name="Lake", **{"limits.step_seconds": "2.5"})
+    assert browser.post(edit, sent).status_code == 302
+    limits = lake.definition.latest.parsed().limits
+    assert (limits.step_seconds, limits.reset_seconds) == (2.5, 60.0)
+    assert '<details class="panel environment-limits" open>' in browser.get(edit).content.decode()
+    assert "Step seconds" in browser.get(f"/environments/{lake.definition_id}/").content.decode()
+
+
+def test_an_invalid_limit_is_refused_at_its_field(browser: Client) -> None:
+    answer = browser.post(NEW, form_data(name="Ice", **{"limits.step_seconds": "0"}))
+    assert "greater than 0" in answer.context["form"].errors["limits.step_seconds"]
+    assert '<details class="panel environment-limits" open>' in answer.content.decode()
 
 
 def test_a_duplicate_name_is_refused(browser: Client, lake: EnvironmentVersion) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.config import EnvironmentConfig
+from engine.environments import environment_class
 from tests.builders.runs import build_run
 from webapp.environments import services
 from webapp.environments.examples import examples, load_examples
@@ -34,6 +35,14 @@ def test_saving_a_used_version_unchanged_creates_no_new_one(lake: EnvironmentVer
     build_run(version=lake)
     assert services.edit(lake.definition, name="Frozen", config=lake.parsed()) == lake
     assert EnvironmentDefinition.objects.get().name == "Frozen"
+
+
+def test_saving_defaults_written_out_creates_no_new_version(lake: EnvironmentVersion) -> None:
+    """As the form does, which has a field for every parameter."""
+    build_run(version=lake)
+    every = environment_class("frozen_lake").Config().model_dump(mode="json")
+    written = EnvironmentConfig.model_validate({**lake.config, "parameters": every})
+    assert services.edit(lake.definition, name="Lake", config=written) == lake
 
 
 def test_archiving_keeps_the_environment_and_can_be_undone(lake: EnvironmentVersion) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -46,6 +47,18 @@ def test_a_row_shows_that_a_run_is_restarting_after_a_failure(browser: Client) -
     page = browser.get(LIST).content.decode()
     assert "Restarting" in page
     assert words in page
+
+
+def test_owners_are_shown_if_runs_have_several(browser: Client) -> None:
+    mine, _ = a_run("mine"), a_run("other")
+    Run.objects.update(owner=User.objects.create_user("hopper"))
+    assert ">Owner<" not in browser.get(LIST).content.decode()
+    Run.objects.filter(pk=mine.pk).update(owner=User.objects.create_user("grace"))
+    assert ">Owner<" in browser.get(LIST).content.decode()
+    for address in (LIST, f"{LIST}rows/"):
+        page = browser.get(address).content.decode()
+        assert '<td class="run-wide">grace</td>' in page
+        assert '<td class="run-wide">hopper</td>' in page
 
 
 def test_a_single_point_has_no_sparkline() -> None:

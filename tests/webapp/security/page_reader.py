@@ -7,11 +7,13 @@ from html.parser import HTMLParser
 
 ADDRESSES = {"href", "src", "action", "formaction", "poster", "data", "srcdoc", "xlink:href", "ping", "background"}
 NEVER = {"iframe", "object", "embed", "base", "applet", "frame", "frameset", "foreignobject", "animate", "math"}
+READ = {"title", "aria-label", "alt", "placeholder", "label"}
 CONTROL = re.compile(r"[\x00-\x20]")
 
 
 class PageReader(HTMLParser):
-    """`dangers` is empty for a page that a strict policy allows; `text` is what it shows, `data` its JSON blocks."""
+    """`dangers` is empty for a page that a strict policy allows; `text` is what it shows, with the attributes that
+    readers see or hear and without what fields hold to be edited, `data` its JSON blocks."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -22,7 +24,7 @@ class PageReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self._inside = tag if tag in ("script", "style") else ""
+        self._inside = tag if tag in ("script", "style", "textarea") else ""
         if tag in NEVER:
             self.dangers.append(f"<{tag}>")
         if tag == "script" and "src" not in given:
@@ -31,6 +33,7 @@ class PageReader(HTMLParser):
             self.dangers.append("<meta http-equiv>")
         for name, value in given.items():
             self._check(tag, name, value)
+        self.text += [value for name, value in given.items() if name in READ]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -44,7 +47,7 @@ class PageReader(HTMLParser):
             self.data.append(data)
         elif self._inside in ("script", "style") and data.strip():
             self.dangers.append(f"inline <{self._inside}>: {data[:60]!r}")
-        else:
+        elif self._inside != "textarea":
             self.text.append(data)
 
     def _check(self, tag: str, name: str, value: str) -> None:

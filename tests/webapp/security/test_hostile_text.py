@@ -16,8 +16,10 @@ from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
 from tests.webapp.world import World, make_world
 from webapp.runs.services import rename
+from webapp.visible_text import visible
 
 ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
+NAME = '"><script>alert("h00")</script>\u202egpj.'
 PAGES = [route for route, row in HTTP.items() if row.get == 200]
 
 
@@ -25,22 +27,27 @@ PAGES = [route for route, row in HTTP.items() if row.get == 200]
 def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
     """Names that break out of an attribute and of an element, and every attack in every other text."""
     settings.RUNS_DIR = str(tmp_path / "runs")
-    return make_world(name='"><script>alert("h00")</script>', text=ATTACKS, texts=[ATTACKS])
+    return make_world(name=NAME, text=ATTACKS, texts=[ATTACKS])
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_every_page_escapes_hostile_text(route: str, hostile_world: World, client: Client) -> None:
+def test_every_page_escapes_hostile_text_and_names_its_hidden_characters(
+    route: str, hostile_world: World, client: Client
+) -> None:
     client.force_login(hostile_world.user)
     answer = client.get(address(route, hostile_world))
     assert answer.status_code == 200
     if answer["Content-Type"].startswith("text/html"):
-        assert read_page(answer.content.decode()).dangers == []
+        page = read_page(answer.content.decode())
+        assert page.dangers == []
+        assert [text for text in page.text if text != visible(text)] == []
     else:
         assert answer["Content-Type"] in ("application/json", "application/x-ndjson")
         assert answer["X-Content-Type-Options"] == "nosniff"
         whole = answer["Content-Type"] == "application/json"
         for line in [answer.content] if whole else answer.getvalue().splitlines():
             json.loads(line)
+        assert whole or answer.getvalue().isascii()  # in an exported file hidden characters are escapes
 
 
 @pytest.mark.parametrize(
@@ -49,7 +56,7 @@ def test_every_page_escapes_hostile_text(route: str, hostile_world: World, clien
 def test_the_name_is_shown_as_it_was_written(route: str, hostile_world: World, client: Client) -> None:
     client.force_login(hostile_world.user)
     page = read_page(client.get(address(route, hostile_world)).content.decode())
-    assert '"><script>alert("h00")</script>' in "".join(page.text)
+    assert visible(NAME) in "".join(page.text)
 
 
 def test_every_hostile_name_of_a_run_is_harmless_on_its_pages(world: World, client: Client) -> None:

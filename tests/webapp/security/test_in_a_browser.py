@@ -1,4 +1,5 @@
-"""Hostile text in a real Chromium: no page runs it, sends it anywhere, or violates the content policy.
+"""Hostile text in a real Chromium: no page runs it, sends it anywhere, violates the content policy, or shows a hidden
+character without its name.
 
 And a page of another program on this machine, which has our cookie since cookies ignore ports, is refused.
 """
@@ -14,24 +15,41 @@ import pytest
 from django.conf import settings as site_settings
 from django.templatetags.static import static
 from django.test import Client
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 from pytest_django import Settings
 
 from tests.e2e.chromium import CHROMIUM, shared_browser
+from tests.e2e.threads import in_thread
 from tests.hostile import STORABLE
 from tests.webapp.security.live_site import live_site
 from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
 from tests.webapp.world import World, make_world
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
+from webapp.visible_text import visible
 
 ATTACKS = "\n".join(text for text in STORABLE if len(text) < 2_000)
 SHOWN = {route: row for route, row in HTTP.items() if not route.startswith("api/") and not route.endswith(".jsonl")}
 PAGES = [route for route, row in SHOWN.items() if row.get == 200]
+NAME = '"><img src=x onerror=alert("h00")>\u202egpj.'
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', e =>
   window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile || ''}:${e.lineNumber} ${e.sample}`));
 """
+
+SHOWN = """() => {
+  const shown = new Set([document.title]);
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let one = texts.nextNode(); one; one = texts.nextNode()) {
+    if (!one.parentElement.closest('script, style, textarea, noscript')) shown.add(one.data);
+  }
+  for (const name of ['title', 'aria-label', 'placeholder', 'alt']) {
+    for (const one of document.querySelectorAll(`[${name}]`)) shown.add(one.getAttribute(name));
+  }
+  return [...shown];
+}"""
 
 pytestmark = [
     pytest.mark.e2e,
@@ -43,7 +61,7 @@ pytestmark = [
 @pytest.fixture
 def hostile_world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
     settings.RUNS_DIR = str(tmp_path / "runs")
-    return make_world(name='"><img src=x onerror=alert("h00")>', text=ATTACKS, texts=[ATTACKS])
+    return make_world(name=NAME, text=ATTACKS, texts=[ATTACKS])
 
 
 @pytest.fixture
@@ -85,10 +103,18 @@ class Recorder:
         assert answer.status == 200, path
 
     def found(self) -> list[str]:
-        return [*self.problems, *(f"policy {one}" for one in self.page.evaluate("window.violations"))]
+        violations = (f"policy {one}" for one in self.page.evaluate("window.violations"))
+        return [*self.problems, *violations, *(f"hidden characters in {text!r}" for text in hidden(self.page))]
 
 
-def test_no_page_runs_or_sends_hostile_text(signed_in: BrowserContext, origin: str, hostile_world: World) -> None:
+def hidden(page: Page) -> list[str]:
+    """The texts of a page, its title and its labels that have a character which nobody can see."""
+    return [text[:200] for text in page.evaluate(SHOWN) if text != visible(text)]
+
+
+def test_no_page_runs_or_sends_hostile_text_or_shows_its_hidden_characters(
+    signed_in: BrowserContext, origin: str, hostile_world: World
+) -> None:
     paths = [address(route, hostile_world) for route in PAGES]
     paths.append(f"/compare/?runs={hostile_world.run.pk}")
     problems: dict[str, list[str]] = {}
@@ -107,12 +133,29 @@ def batched(paths: list[str], size: int) -> list[list[str]]:
     return [paths[start : start + size] for start in range(0, len(paths), size)]
 
 
+def test_the_palette_and_the_wait_message_name_hidden_characters(
+    signed_in: BrowserContext, origin: str, hostile_world: World
+) -> None:
+    run = hostile_world.run
+    waiting = {"state": RunState.QUEUED, "wait_reason": f"waits for {NAME}"}
+    in_thread(lambda: Run.objects.filter(pk=run.pk).update(**waiting))
+    page = signed_in.new_page()
+    page.goto(f"{origin}/runs/{run.pk}/")
+    expect(page.locator("#notice")).to_contain_text("waits for")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option").filter(has_text="h00")).to_have_count(1)
+    assert hidden(page) == []
+    assert "[RLO]gpj." in page.title()
+
+
 def test_the_recorder_detects_scripts_and_requests(signed_in: BrowserContext, origin: str) -> None:
     page = signed_in.new_page()
     recorder = Recorder(page, origin)
     page.goto(f"{origin}/leaderboard/")
     page.evaluate("document.body.innerHTML = `<img src=x onerror=alert(1)><img src='http://127.0.0.1:9/leak'>`")
     page.wait_for_timeout(300)
+    page.evaluate("document.title = 'a\\u202eb'")
+    assert hidden(page) == ["a\u202eb"]
     assert any("script-src" in one for one in page.evaluate("window.violations"))
     assert any("img-src" in one for one in page.evaluate("window.violations"))
     assert not any("dialog" in one for one in recorder.problems)

@@ -81,6 +81,15 @@ def test_optimal_play_is_shown_with_the_distance_of_each_state(
     assert "Optimal play" in page.content.decode()
 
 
+def test_optimal_play_is_offered_only_where_a_solution_is_known(
+    browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Compare with optimal play" in browser.get(address(run, rows[:2])).content.decode()
+    read = services.record
+    monkeypatch.setattr(services, "record", lambda row: {**read(row), "optimal_length": None})
+    assert "Compare with optimal play" not in browser.get(address(run, rows[:2])).content.decode()
+
+
 def test_an_unavailable_environment_has_no_optimal_play_and_a_note(
     browser: Client, run: Run, rows: list[Trajectory]
 ) -> None:

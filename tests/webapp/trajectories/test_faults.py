@@ -71,7 +71,7 @@ def test_the_list_labels_kinds_and_offers_them_as_filters(browser: Client, run: 
     page = browser.get(f"/runs/{run.pk}/trajectories/?parse=no_think").content.decode()
     assert 'title="no thought, unclosed tag">no thought +1</span>' in page
     assert '<option value="no_think" selected>no thought</option>' in page
-    assert '<span class="unparsed">2</span>' in page
+    assert '<span class="malformed">2</span>' in page
     assert ">3 surplus</span>" in page
 
 

@@ -30,6 +30,27 @@ def test_the_list_shows_rows_with_counts(browser: Client, run: Run, rows: list[T
     assert f"{solved} of 32 trajectories" in page.content.decode()
 
 
+def test_a_run_without_a_group_filter_shows_no_choice_of_one(browser: Client, run: Run, rows: list[Trajectory]) -> None:
+    address = f"/runs/{run.pk}/trajectories/"
+    page = browser.get(address).content.decode()
+    assert "Group filter" in page
+    assert "sort=-kept" in page
+    run.trajectories.update(kept=None)
+    page = browser.get(address).content.decode()
+    assert "Group filter" not in page
+    assert "sort=-kept" not in page
+    assert "by the filter" not in browser.get(f"{address}{rows[0].pk}/").content.decode()
+
+
+def test_the_overview_lists_one_trajectory_of_each_group_of_the_newest_step(
+    browser: Client, run: Run, rows: list[Trajectory]
+) -> None:
+    page = browser.get(f"/runs/{run.pk}/latest/").content.decode()
+    firsts = [row.pk for row in rows if (row.step, row.member) == (2, 0)]  # of 4 groups x 4 members
+    assert [int(key) for key in re.findall(r"/trajectories/(\d+)/", page)] == firsts
+    assert len(firsts) == 4
+
+
 def test_a_run_without_trajectories_explains_when_they_appear(browser: Client, run: Run) -> None:
     assert "No trajectories yet" in browser.get(f"/runs/{run.pk}/trajectories/").content.decode()
 
@@ -143,7 +164,7 @@ def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: 
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for path, most in ((f"/runs/{run.pk}/trajectories/", 10), ("/trajectories/", 14)):
+    for path, most in ((f"/runs/{run.pk}/trajectories/", 11), ("/trajectories/", 14)):
         with CaptureQueriesContext(connection) as queries:
             page = browser.get(f"{path}?sort=advantage&kept=kept")
         assert page.status_code == 200

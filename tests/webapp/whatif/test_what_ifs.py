@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,40 @@ def test_the_form_lists_what_may_be_written_where_actions_are_free_text(
     assert "Free text, in this state such as" in page
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"max_actions_per_turn": 3}, "; up to 3, with || between them."),
+        ({"max_actions_per_turn": 1}, "."),
+        ({"kind": "webshop", "parameters": {"num_products": 100}, "max_actions_per_turn": 1}, "."),
+        ({"kind": "countdown", "max_actions_per_turn": 1}, "."),  # it has no separator
+    ],
+)
+def test_the_form_says_how_several_actions_are_written_only_where_several_may_be(
+    browser: Client, rows: list[Trajectory], fields: dict[str, Any], words: str
+) -> None:
+    row = rows[0]
+    environment = {"kind": "frozen_lake", "tag": row.environment, **fields}
+    Run.objects.filter(pk=row.run_id).update(config={**row.run.config, "environments": [environment]})
+    page = browser.get(form_of(row)).content.decode()
+    found = re.findall(r'field-help">(.*?) The thought is unchanged', page)
+    [text] = [re.sub("<[^>]*>", "", one) for one in found]
+    assert text.endswith(words)
+    assert ("between them" in text) == ("between them" in words)
+
+
+def test_a_recorded_action_of_several_lines_keeps_them(
+    browser: Client, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A field of one line would lose them."""
+    program = "a = 1\nprint(a)"
+    record = trajectories.record(rows[0])
+    record["turns"][0]["parsed"] = [program]
+    monkeypatch.setattr(trajectories, "record", lambda row: record)
+    page = browser.get(form_of(rows[0])).content.decode()
+    assert re.search(rf'<textarea id="what-if-action"[^>]*>\n{re.escape(program)}</textarea>', page)
+
+
 def test_an_edit_becomes_a_queued_row_with_the_key_of_its_original(browser: Client, rows: list[Trajectory]) -> None:
     row = rows[3]
     answer = submit(browser, row, edit="action", action="Left || Up", temperature="0.5", seed="9", response="unused")
@@ -73,12 +108,12 @@ def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Traje
         ({"turn": "99"}, "choose one of these"),
         ({"edit": "everything"}, "edit"),
         ({"temperature": "hot"}, "&#x27;hot&#x27; is not a valid number"),
-        ({"temperature": "9"}, "less than or equal to 5"),
+        ({"temperature": "9"}, "5 or less"),
         ({"seed": "1e999"}, "is not a valid number"),
-        ({"seed": "-1"}, "greater than or equal to 0"),
+        ({"seed": "-1"}, "0 or more"),
         ({"checkpoint": "../../etc"}, "checkpoint"),
         ({"edit": "response", "response": "a\0b"}, "NUL"),
-        ({"edit": "response", "response": "x" * 60_000}, "at most 50000"),
+        ({"edit": "response", "response": "x" * 60_000}, "50000 characters or less"),
     ],
 )
 def test_what_cannot_be_asked_is_said_on_the_form(

@@ -2,6 +2,7 @@
 // tab may be open all day.
 
 import { byId } from "../../core/dom.js";
+import { visible } from "../../core/visible_text.js";
 
 const EVERY = 2000;
 const MOST_LINES = 5000;
@@ -57,7 +58,7 @@ export class LogTab {
 
   /** @param {string} text */
   add(text) {
-    this.target.append(document.createTextNode(text));
+    this.target.append(document.createTextNode(visible(text)));
     this.lines += linesOf(text);
     if (this.lines <= MOST_LINES) return;
     const height = this.target.scrollHeight;

@@ -80,7 +80,7 @@ export class RolloutsTab {
 
   /** @param {Verdict | null | undefined} verdict */
   showChanges(verdict) {
-    this.summary.textContent = verdict?.format_summary ?? "No data yet: it begins with the first step.";
+    showText(this.summary, verdict?.format_summary ?? "No data yet: it begins with the first step.");
     const rows = (verdict?.format_changes ?? []).map((one) => this.changeRow(one));
     refreshRows(this.signs, rows, (one) => one.dataset.sign);
   }
