@@ -1,23 +1,13 @@
-// Ctrl K: pages and recent runs by name, and words in all trajectories, selected with arrows and Enter.
+// Ctrl K: pages, actions, runs, presets and metrics by name, and words in all trajectories; arrows and Enter select.
 
 import { byId, element, find, icon } from "./dom.js";
+import { PAGES, actionsHere, found } from "./palette_entries.js";
 
 /** @import { RunState } from "../types.js" */
-/** @typedef {[name: string, address: string, run?: RunState]} Entry */
+/** @import { Entry } from "./palette_entries.js" */
 
-/** @type {Entry[]} */
-const PAGES = [
-  ["Runs", "/runs/"],
-  ["New run", "/runs/new/"],
-  ["Trajectories of all runs", "/trajectories/"],
-  ["Environments", "/environments/"],
-  ["New environment", "/environments/new/"],
-  ["Leaderboard", "/leaderboard/"],
-  ["Compare", "/compare/"],
-  ["Style guide", "/styleguide/"],
-];
+const MOST = 12;
 
-/** @type {Entry[]} */
 let entries = PAGES;
 let selected = 0;
 
@@ -27,53 +17,33 @@ export async function openPalette() {
   dialog.showModal();
   const input = byId("palette-input", HTMLInputElement);
   input.value = "";
+  entries = [...actionsHere(), ...PAGES];
   show("");
-  entries = [...PAGES, ...(await recentRuns())];
+  entries = [...entries, ...(await found())];
   show(input.value);
 }
 
-/** @returns {Promise<Entry[]>} */
-async function recentRuns() {
-  try {
-    const answer = await fetch("/api/v1/runs/", { headers: { Accept: "application/json" } });
-    if (!answer.ok) return [];
-    /** @type {{ runs: RunState[] }} */
-    const { runs } = await answer.json();
-    return runs.map((run) => [run.name, `/runs/${run.id}/`, run]);
-  } catch {
-    return [];
-  }
+/**
+ * The entries that have all the words, those that begin with the first one before the others.
+ * @param {string} text
+ */
+function matching(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const having = entries.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const begins = (/** @type {Entry} */ { name }) => words.length > 0 && name.toLowerCase().startsWith(words[0]);
+  return [...having.filter(begins), ...having.filter((one) => !begins(one))].slice(0, MOST);
 }
 
 /** @param {string} text */
 function show(text) {
   const list = byId("palette-list");
-  const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
+  const shown = matching(text);
   if (text.trim()) {
-    found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
+    const address = `/trajectories/?q=${encodeURIComponent(text)}`;
+    shown.push({ name: `Find “${text.trim()}” in all trajectories`, kind: "Search", address });
   }
-  selected = Math.min(selected, Math.max(0, found.length - 1));
-  list.replaceChildren(
-    ...found.map(([name, address, run], index) =>
-      element(
-        "li",
-        { role: "presentation" },
-        element(
-          "a",
-          {
-            class: "menu-item",
-            id: `palette-${index}`,
-            href: address,
-            role: "option",
-            tabindex: -1,
-            "aria-selected": index === selected ? "true" : "false",
-          },
-          element("span", { class: "palette-name" }, name),
-          ...(run ? chips(run) : []),
-        ),
-      ),
-    ),
-  );
+  selected = Math.min(selected, Math.max(0, shown.length - 1));
+  list.replaceChildren(...shown.map((entry, index) => element("li", { role: "presentation" }, option(entry, index))));
   byId("palette-input").setAttribute("aria-activedescendant", `palette-${selected}`);
 }
 
@@ -93,6 +63,33 @@ function chips({ shown_as: shownAs, label, health }) {
  * @param {Node[]} before
  */
 const chip = (key, words, ...before) => element("span", { class: `chip chip--${key}` }, ...before, words);
+
+/**
+ * @param {Entry} entry
+ * @param {number} index
+ */
+function option({ name, kind, address, act, run }, index) {
+  const made = element(
+    "a",
+    {
+      class: "menu-item",
+      id: `palette-${index}`,
+      href: address ?? "#",
+      role: "option",
+      tabindex: -1,
+      "aria-selected": index === selected ? "true" : "false",
+    },
+    element("span", { class: "palette-name" }, name),
+    ...(run ? chips(run) : [element("small", { class: "muted" }, kind)]),
+  );
+  made.addEventListener("click", (event) => {
+    byId("palette", HTMLDialogElement).close();
+    if (!act) return; // the link
+    event.preventDefault();
+    act();
+  });
+  return made;
+}
 
 export function preparePalette() {
   const input = document.getElementById("palette-input");
