@@ -79,16 +79,26 @@ TINY = Recipe(
         _sokoban(0.04, turn=1),
         _sokoban(0.03, turn=4),
         _sokoban(0.02, format="grid_and_coordinates"),
-        _bandit(0.05),
-        _bandit(0.04, split="test"),
-        _bandit(0.01, reversed=True),
+        MixComponent(share=0.04, config={"kind": "bandit"}),
+        MixComponent(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
     ),
     measured=(
         {"kind": "frozen_lake", "tag": "FrozenLake"},
         {"kind": "frozen_lake", "tag": "FrozenLake, slippery (0.8)", "parameters": {"success_rate": 0.8}},
         {"kind": "sokoban", "tag": "Sokoban"},
-        {"kind": "bandit", "tag": "Bandit"},
     ),
+)
+
+BANDIT = Recipe(
+    name="tiny-bandit",
+    title="Starboard tiny bandit",
+    imitated="Bandit",
+    mix=(_bandit(0.5), _bandit(0.4, split="test"), _bandit(0.1, reversed=True)),
+    measured=({"kind": "bandit", "tag": "Bandit"},),
+    random_share=1.0,
+    passes=(16384,),
+    prompt_tokens=True,
+    half_precision=True,
 )
 
 
@@ -154,4 +164,4 @@ BOARDS = Recipe(
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, BOARDS)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, BANDIT, ARITHMETIC, BOARDS)}

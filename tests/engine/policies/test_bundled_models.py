@@ -99,7 +99,7 @@ def test_scripted_players_write_well_formed_responses_and_often_succeed(recipe: 
     assert {one.kind for one in episodes} == {component.config["kind"] for component in recipe.mix}
     assert {turn.parsed.case for one in episodes for turn in one.turns} == {"ok"}
     assert not any(one.stop in ("fault", "context_full") for one in episodes)
-    assert np.mean([one.success for one in episodes]) > 0.5
+    assert np.mean([one.success for one in episodes]) > (0.4 if recipe.random_share == 1 else 0.5)
 
 
 def test_some_of_their_moves_are_random() -> None:
