@@ -139,6 +139,8 @@ class CheckpointSaved(EventBase):
     path: str  # relative to the run directory
     bytes: int
     reason: CheckpointReason
+    kept: list[int] = Field(default_factory=list)  # steps of all that are on disk now; empty if it is not known
+    best: int | None = None  # of them the one with the highest held-out success; None before the first evaluation
 
 
 class SettingsChanged(EventBase):
@@ -158,7 +160,8 @@ class AlertRaised(EventBase):
     metric: str
     value: float
     baseline: float | None = None
-    since: int | None = None  # the step at which the breached readings began
+    since: int | None = None  # the first step of the breach
+    fork_before: int | None = None  # the first step of any sign that was open with it: earlier checkpoints are good
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 

@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "webapp.alerts",
     "webapp.trajectories",
     "webapp.whatif",
+    "webapp.launching",
     "webapp.evaluations",
     "webapp.live",
     "webapp.api",

@@ -14,6 +14,33 @@ PLAIN = {
     "extra_forbidden": "unknown field. Remove it or correct its spelling",
     "missing": "missing. Give it a value",
 }
+# by pydantic's type of error, with what its context has
+ALLOWED = {
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be {ge} or more",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be {le} or less",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "literal_error": "must be one of {expected}",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_parsing_size": "must be a smaller whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "string_type": "must be text",
+    "string_too_short": "must have {min_length} characters or more",
+    "string_too_long": "must have {max_length} characters or less",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be a section with fields",
+    "model_type": "must be a section with fields",
+}
+LONGEST_SHOWN = 60  # characters of what was given
 
 
 def problems_by_field(error: ValidationError, model: type[BaseModel]) -> list[tuple[str, str]]:
@@ -24,7 +51,7 @@ def problems_by_field(error: ValidationError, model: type[BaseModel]) -> list[tu
     found = []
     for item in error.errors():
         field = ".".join(field_path(item["loc"], model))
-        reason = PLAIN.get(item["type"], item["msg"].removeprefix("Value error, "))
+        reason = _reason(item)
         if item["type"] in ("union_tag_invalid", "union_tag_not_found"):
             field, reason = f"{field}.{_discriminator(item)}".removeprefix("."), _wrong_type(item)
         head, separator, rest = reason.partition(": ")
@@ -32,6 +59,20 @@ def problems_by_field(error: ValidationError, model: type[BaseModel]) -> list[tu
             field, reason = f"{field}.{head}" if field else head, rest
         found.append((field, reason))
     return found
+
+
+def _reason(item: Any) -> str:
+    """What is allowed and what was given; rules of our own already say both."""
+    if item["type"] in PLAIN:
+        return PLAIN[item["type"]]
+    if item["type"] not in ALLOWED:
+        return str(item["msg"]).removeprefix("Value error, ")
+    if item["input"] in ("", None):
+        return PLAIN["missing"]
+    given = repr(item["input"])
+    shown = given if len(given) <= LONGEST_SHOWN else f"{given[:LONGEST_SHOWN]}..."
+    numbers = {name: f"{one:g}" if isinstance(one, float) else one for name, one in item.get("ctx", {}).items()}
+    return f"{ALLOWED[item['type']].format(**numbers)}, got {shown}"
 
 
 def field_path(location: Sequence[int | str], model: type[BaseModel]) -> list[str]:

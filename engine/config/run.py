@@ -103,9 +103,10 @@ class RunConfig(Section):
                 f"Use {trajectories} or fewer."
             )
         schedule = self.optimizer.schedule.type
-        if schedule != "constant" and self.optimizer.warmup_steps >= self.steps:
+        steps = self.model.start_from.steps_before + self.steps
+        if schedule != "constant" and self.optimizer.warmup_steps >= steps:
             raise ValueError(
-                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {self.steps} steps leave the {schedule} "
+                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {steps} steps leave the {schedule} "
                 "schedule no step to fall in. Lower it, or use the constant schedule."
             )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:

@@ -138,6 +138,13 @@ class StartFromSection(Section):
         "this run's. Blank: start from the model.",
     )
     step: int = Field(0, ge=0, description="Fork: step of that checkpoint. The fork counts its own steps from 1.")
+    steps_before: int = Field(
+        0,
+        ge=0,
+        le=10_000_000,
+        description="Fork: steps trained before that checkpoint, by its run and the runs that it was forked from. "
+        "Warm-up and schedule of the learning rate continue from there. 0: they start anew.",
+    )
     optimizer: bool = Field(
         True,
         description="Fork: load the state of optimizer and critic too, under this run's learning rate and weight "

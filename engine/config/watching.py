@@ -77,7 +77,13 @@ class EvaluationConfig(Section):
 
 class CheckpointConfig(Section):
     every: int = Field(20, ge=0, le=100_000, description="Steps between checkpoints. 0: only after the last step.")
-    keep: int = Field(3, ge=1, le=1000, description="Number of checkpoints kept, newest first.")
+    keep: int = Field(
+        3,
+        ge=1,
+        le=1000,
+        description="Number of checkpoints kept, newest first. The best by held-out success and the last one before "
+        "each sign of trouble are kept besides.",
+    )
     restarts: int = Field(
         3,
         ge=0,

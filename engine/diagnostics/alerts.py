@@ -25,6 +25,7 @@ class AlertDraft:
     value: float
     baseline: float | None = None
     since: int = 0
+    fork_before: int = 0  # the first step of any sign that was open with it
     action: Action = "notify"
     ending: Ending = "collapsed"
 
@@ -44,6 +45,7 @@ class AlertDraft:
             value=_finite(self.value),
             baseline=None if self.baseline is None else _finite(self.baseline),
             since=self.since,
+            fork_before=self.fork_before,
             action=self.action,
         )
 

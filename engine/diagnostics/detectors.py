@@ -105,7 +105,19 @@ class Detectors:
             if draft := rule.observe(seen, step=step):
                 drafts.append(replace(draft, action=self.config.action_of(rule.config, draft.severity)))
             seen[FIRING + name] = float(rule.firing)
-        return drafts
+        return [replace(draft, fork_before=min(draft.since, self.first_sign(step))) for draft in drafts]
+
+    def first_sign(self, step: int) -> int:
+        """The first step of any sign that is open at `step`, whether its rule fires already or not; `step` + 1 if none
+        is. Severity *watch* is no sign that a checkpoint is spoilt."""
+        return min([rule.since for rule in self._serious() if rule.is_open], default=step + 1)
+
+    def may_begin(self, step: int) -> set[int]:
+        """The first steps of the signs that are open at `step`, and of those that the next readings may find."""
+        return {rule.may_begin(step) for rule in self._serious()}
+
+    def _serious(self) -> list[Rule[Any]]:
+        return [rule for rule in self.rules.values() if rule.severity != "watch"]
 
     def with_config(self, config: DetectorsConfig) -> Detectors:
         """The same with other rules. A rule that reads the same metric in the same way keeps its state."""
@@ -135,10 +147,10 @@ class Detectors:
 
 def _detection(alerts: list[AlertDraft]) -> Detection:
     """Decided by the alert that requests the earliest fork, else by the first alert that stops the run."""
-    forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.since, default=None)
+    forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.fork_before, default=None)
     if forking is not None:
-        reason = f"{forking.rule}: {forking.message} {FORK_NOTE.format(forking.since)}"
-        return Detection(alerts=alerts, stop=reason, ending=forking.ending, fork_before=forking.since)
+        reason = f"{forking.rule}: {forking.message} {FORK_NOTE.format(forking.fork_before)}"
+        return Detection(alerts=alerts, stop=reason, ending=forking.ending, fork_before=forking.fork_before)
     stopping = next((alert for alert in alerts if alert.action == "stop"), None)
     if stopping is None:
         return Detection(alerts=alerts)

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from engine.diagnostics.alerts import Metrics
+from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.rule_config import FallsFromBestConfig, SpikeConfig, WindowRule, ZScoreConfig
 from engine.diagnostics.rules import Rule
 
@@ -86,6 +86,21 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     """The mean of the last readings is below `limit` times the best such mean, which was at least `floor`."""
 
     best: float = 0.0
+    best_at: int = -1  # the last step of that mean; -1 before the first
+
+    def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
+        best = self.best
+        draft = super(FallsFromBest, self).observe(metrics, step=step)
+        if self.best > best:
+            self.best_at = step
+        return draft
+
+    def began(self, step: int) -> int:
+        """A mean falls below its limit long after its readings have begun to fall, which is after the best mean."""
+        return self.best_at + 1 if self.best_at >= 0 else step
+
+    def may_begin(self, step: int) -> int:
+        return self.since if self.is_open else step + 1
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
         self.remember(value)
@@ -103,8 +118,8 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super(FallsFromBest, self).state_dict(), "best": self.best}
+        return {**super(FallsFromBest, self).state_dict(), "best": self.best, "best_at": self.best_at}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
-        self.best = state["best"]
+        self.best, self.best_at = state["best"], state["best_at"]

@@ -14,6 +14,7 @@ from engine.diagnostics.rule_config import (
     TemplateCollapseConfig,
 )
 from engine.diagnostics.rules import Falls, Rule
+from engine.events import Severity
 
 ZERO_STD = 1e-6
 SUCCESS_STEPS = 10
@@ -57,15 +58,23 @@ class RewardStdCollapsed(Falls[RewardStdCollapsedConfig]):
             self.best = max(self.best, statistics.fmean(self.recent))
         return super(RewardStdCollapsed, self).is_breached(value, metrics)
 
+    @property
+    def severity(self) -> Severity:
+        return "watch" if self.success_holds else self.config.severity
+
+    @property
+    def success_holds(self) -> bool:
+        return bool(self.recent) and 0 < statistics.fmean(self.recent) >= 0.9 * self.best
+
     def draft(self, value: float) -> AlertDraft:
         success = statistics.fmean(self.recent)
         begin = f"{self.subject} {self.finding(value)}."
         plain = super(RewardStdCollapsed, self).draft(value)
-        if 0 < success >= 0.9 * self.best:
+        if self.success_holds:
             solved = (
                 f"Training success holds at {success:.3g}, so the problems may be solved: use harder ones, or stop."
             )
-            return replace(plain, severity="watch", ending="converged", message=f"{begin} {solved}")
+            return replace(plain, ending="converged", message=f"{begin} {solved}")
         lost = f"Training success is {success:.3g}, its best was {self.best:.3g}. {self.config.advice}"
         return replace(plain, message=f"{begin} {lost}".rstrip())
 

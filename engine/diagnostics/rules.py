@@ -26,6 +26,7 @@ from engine.diagnostics.rule_config import (
     SmoothedRule,
     TemplateCollapseConfig,
 )
+from engine.events import Severity
 from engine.metrics import describe
 
 Config = TypeVar("Config", bound=RuleBase)
@@ -45,7 +46,8 @@ class Rule(ABC, Generic[Config]):
     firing: bool = False
     pending: bool = False  # it fires and has not raised its alert yet
     quiet: int = 0  # readings until it may raise another alert
-    since: int = -1  # the step at which the breached readings began; -1 before the first
+    since: int = -1  # the first step of the breach, which may be between two readings; -1 before the first
+    clear_at: int = -1  # the step of the newest reading that was not breached; -1 before the first
     latest: list[float] = field(default_factory=list)  # values that a mean is taken of
 
     @abstractmethod
@@ -101,7 +103,7 @@ class Rule(ABC, Generic[Config]):
     def draft(self, value: float) -> AlertDraft:
         return AlertDraft(
             rule=self.config.name,
-            severity=self.config.severity,
+            severity=self.severity,
             metric=self.config.metric,
             value=value,
             baseline=self.reference(),
@@ -120,9 +122,30 @@ class Rule(ABC, Generic[Config]):
         return statistics.fmean(self.latest) if len(self.latest) == self.mean_over else None
 
     def _count(self, breached: bool, step: int) -> None:
-        self.since = self.since if self.breached and self.since >= 0 else step
+        if breached and not self.is_open:
+            self.since = self.began(step)
+        if not breached:
+            self.clear_at = step
         self.breached = self.breached + 1 if breached else 0
         self.clear = 0 if breached else self.clear + 1
+
+    @property
+    def severity(self) -> Severity:
+        """Of an alert that would be raised now."""
+        return self.config.severity
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it fires, or is on its way to it."""
+        return self.firing or self.breached > 0
+
+    def began(self, step: int) -> int:
+        """The first step of a breach that is read at `step`: the one after the last clear reading."""
+        return step if self.clear_at < 0 else self.clear_at + 1
+
+    def may_begin(self, step: int) -> int:
+        """The earliest step that a sign can have which is open, or which the next reading may find."""
+        return self.since if self.is_open else self.began(step + 1)
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -132,13 +155,14 @@ class Rule(ABC, Generic[Config]):
             "pending": self.pending,
             "quiet": self.quiet,
             "since": self.since,
+            "clear_at": self.clear_at,
             "latest": list(self.latest),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
         self.pending, self.quiet = state["pending"], state["quiet"]
-        self.since, self.latest = state["since"], list(state["latest"])
+        self.since, self.clear_at, self.latest = state["since"], state["clear_at"], list(state["latest"])
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -26,6 +26,7 @@ from engine.policies.weight_files import write_tensors
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.learner import Learner
 from engine.training.learner_state import read_learner_state, write_sharded_state
+from engine.training.retention import kept
 from engine.training.seen_problems import SeenProblems
 from engine.training.sharding import Share
 
@@ -40,6 +41,7 @@ class Progress:
     tokens: int = 0
     seconds: float = 0.0
     evaluated: int = -1  # the last step that was evaluated on held-out problems
+    held_out: dict[str, float] = field(default_factory=dict)  # success by step (JSON has no numbers as keys)
     ending: dict[str, Any] = field(
         default_factory=dict
     )  # fields of the final event, if a rule ends the run at this step
@@ -122,12 +124,13 @@ def _named(directory: Path, progress: Progress) -> Path:
     return directory / f"step_{progress.step}"
 
 
-def prune(directory: Path, *, keep: int, spare_before: int = 0) -> None:
-    """Removes all but the latest `keep`; the latest one before step `spare_before` is kept as well."""
-    spared = [path for path in checkpoints(directory) if step_of(path) < spare_before][-1:]
-    for old in checkpoints(directory)[:-keep]:
-        if old not in spared:
-            shutil.rmtree(old)
+def prune(directory: Path, *, newest: int, before: Iterable[int], held_out: Mapping[int, float]) -> set[int]:
+    """Removes all that need not be kept (`engine.training.retention.kept`) and returns the steps of the others."""
+    there = {step_of(path): path for path in checkpoints(directory)}
+    wanted = kept(there, newest=newest, before=before, held_out=held_out)
+    for step in there.keys() - wanted:
+        shutil.rmtree(there[step])
+    return wanted
 
 
 def step_of(path: Path) -> int:

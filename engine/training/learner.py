@@ -259,7 +259,8 @@ class Learner:
         return norm
 
     def _set_learning_rate(self, step: int) -> float:
-        rate = learning_rate(self.config.optimizer, step, steps=self.config.steps)
+        before = self.config.model.start_from.steps_before
+        rate = learning_rate(self.config.optimizer, before + step, steps=before + self.config.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate

@@ -45,6 +45,7 @@ from engine.training.group_filter import keep_groups, kept_by_environment
 from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
+from engine.training.retention import best_of, success_of
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import OneStepAhead, Rollouts, Synchronous
 from engine.training.run_directory import EventLog, RunDirectory
@@ -261,6 +262,7 @@ class Trainer:
         for evaluation in completed:
             self.events.emit(evaluation)
         self.progress.evaluated = step
+        self.progress.held_out[str(step)] = success_of(completed)
         found = self.detectors.observe_evaluation(step, held_out_metrics(completed))
         # once the run is over, alerts can only notify
         notices = [replace(alert, action="notify") for alert in found.alerts]
@@ -319,9 +321,7 @@ class Trainer:
             return
         with self._phase("checkpoint", self.between, self.progress.step):
             path = self.backend.save(self.directory.checkpoints, self.progress)
-            checkpoint.prune(
-                self.directory.checkpoints, keep=self.config.checkpoint.keep, spare_before=self.fork_before
-            )
+            kept, best = self._prune()
         self.saved_step = self.progress.step
         self.events.emit(
             CheckpointSaved(
@@ -329,8 +329,22 @@ class Trainer:
                 path=str(path.relative_to(self.directory.path)),
                 bytes=checkpoint.size_of(path),
                 reason=reason,
+                kept=kept,
+                best=best,
             )
         )
+
+    def _prune(self) -> tuple[list[int], int | None]:
+        """Removes old checkpoints; returns the steps of those that are left, and the best of them."""
+        before = self.detectors.may_begin(self.progress.step)
+        held_out = {int(step): success for step, success in self.progress.held_out.items()}
+        left = checkpoint.prune(
+            self.directory.checkpoints,
+            newest=self.config.checkpoint.keep,
+            before=before | {self.fork_before} if self.fork_before else before,
+            held_out=held_out,
+        )
+        return sorted(left), best_of(left, held_out)
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")

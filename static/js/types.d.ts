@@ -56,6 +56,7 @@ export interface AlertRaised extends EventBase {
   message: string;
   action?: string;
   since?: number | null;
+  fork_before?: number | null;
 }
 
 export type Setting = string | number | boolean | null | unknown[] | FilterChoice;
@@ -74,6 +75,8 @@ export interface CheckpointSaved extends EventBase {
   path: string;
   bytes: number;
   reason: string;
+  kept?: number[];
+  best?: number | null;
 }
 
 export interface TrajectoriesRecorded extends EventBase {

@@ -59,7 +59,7 @@ def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(
     page.goto("/environments/new/?kind=frozen_lake")
     page.fill("[name='parameters.size']", "99")
     expect(page.locator("#preview-problem")).to_have_text("Fix 1 field.")
-    expect(page.locator("[data-error='parameters.size']")).to_contain_text("less than or equal to 12")
+    expect(page.locator("[data-error='parameters.size']")).to_contain_text("12 or less")
     expect(page.locator("[name='parameters.size']")).to_have_attribute("aria-invalid", "true")
     page.fill("[name=name]", "Too wide")
     page.click("button[type=submit]:has-text('Save')")

@@ -114,7 +114,7 @@ def test_another_algorithm_shows_its_own_settings_and_sends_no_others(page: Page
     expect(lam).to_be_visible()
     expect(toml).to_contain_text("lam = 1.0")
     lam.fill("3")
-    expect(page.locator("[data-error='algorithm.lam']:visible")).to_contain_text("less than or equal to 1")
+    expect(page.locator("[data-error='algorithm.lam']:visible")).to_contain_text("1 or less")
     expect(page.locator("#warnings")).to_contain_text("Fix 1 field.")
     lam.fill("0.95")
     page.locator("fieldset:enabled > .field [name='algorithm.credit.type']").select_option("turn")
@@ -124,3 +124,46 @@ def test_another_algorithm_shows_its_own_settings_and_sends_no_others(page: Page
     page.select_option("[name='algorithm.type']", "remax")
     expect(toml).to_contain_text('type = "remax"')
     expect(toml).not_to_contain_text("discount")
+
+
+def test_a_setting_is_found_by_words_of_its_name_or_description(page: Page) -> None:
+    clip, section = page.locator("[name='loss.clip_high']"), page.locator("details:has([name='loss.clip_high'])")
+    expect(clip).to_be_hidden()
+    page.get_by_label("Find a setting").fill("clip-higher")
+    expect(clip).to_be_visible()
+    expect(page.locator("[name='loss.kl_coefficient']")).to_be_hidden()
+    expect(page.locator("[name='checkpoint.every']")).to_be_hidden()
+    page.get_by_label("Find a setting").fill("no such words")
+    expect(page.get_by_text("No setting has these words")).to_be_visible()
+    page.get_by_label("Find a setting").fill("")
+    expect(clip).to_be_hidden()  # its section is closed as before
+    section.locator("summary").click()
+    clip.fill("0.4")
+    expect(section.locator("summary")).to_contain_text("1 changed")
+    page.get_by_label("Only changed").check()
+    expect(clip).to_be_visible()
+    expect(page.locator("[name='loss.clip_low']")).to_be_hidden()
+
+
+def test_an_error_is_linked_from_the_head_of_the_form_to_its_field(page: Page) -> None:
+    page.locator("details:has([name='loss.clip_high']) summary").click()
+    page.fill("[name='loss.clip_high']", "-1")
+    page.locator("details:has([name='loss.clip_high']) summary").click()
+    warnings = page.locator("#warnings")
+    expect(warnings).to_contain_text("Fix 1 field.")
+    warnings.get_by_role("link", name="Clip high").click()
+    expect(page.locator("[name='loss.clip_high']")).to_be_focused()
+    expect(page.locator("[data-error='loss.clip_high']")).to_contain_text("must be greater than 0, got '-1'")
+
+
+def test_a_preset_of_ones_own_is_saved_and_chosen(page: Page) -> None:
+    page.get_by_label("Groups (problems per step)").fill("9")
+    page.get_by_text("Save as a preset of yours").click()
+    page.get_by_label("Name of the preset").fill("nine groups")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save preset").click()
+    expect(page.locator(".preset-own [aria-current]")).to_have_text("nine groups")
+    expect(page.get_by_label("Groups (problems per step)")).to_have_value("9")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Delete nine groups").click()
+    expect(page.locator(".preset-own")).to_have_count(0)

@@ -89,7 +89,10 @@ def test_a_fork_has_the_owner_and_current_settings_and_is_linked_in_both_runs(pa
     parent.refresh_from_db()
     assert launch_fork(parent, before=11) == "The fork is calm-otter from step 10."
     fork = Run.objects.get(cloned_from=parent)
-    assert (fork.owner, fork.total_steps, fork.parsed_config().optimizer.learning_rate) == (parent.owner, 10, 1e-5)
+    assert (fork.owner, fork.total_steps) == (parent.owner, 10)
+    # the rate that the run had last, times 0.3: without an alert that says more, updates were too large
+    assert fork.parsed_config().optimizer.learning_rate == 3e-6
+    assert "optimizer.learning_rate 1e-05 → 3e-06" in entries(fork)[0]["detail"]
     assert entries(fork)[0]["other"] == parent
     assert entries(parent)[0]["other"] == fork
 
@@ -136,3 +139,43 @@ def test_a_chain_of_forks_ends_with_the_budget(parent: Run) -> None:
         "No fork was launched: 2 forks by rules led to this run, and checkpoint.restarts allows 2.",
     ]
     assert generation_of(run) == 2
+
+
+def test_a_fork_changes_what_the_alerts_of_the_run_blame(parent: Run) -> None:
+    record = Record(parent)
+    record.started()
+    record.step(8)
+    low = {"severity": "warn", "message": "m", "metric": "policy/entropy", "value": 0.1, "baseline": 1.0, "since": 6}
+    record.event("alert_raised", step=8, rule="entropy_low", action="fork", fork_before=6, **low)
+    Bridge(parent, parent.epoch).drain()
+    before = parent.parsed_config()
+    launch_fork(parent, before=6)
+    fork = Run.objects.get(cloned_from=parent)
+    assert fork.config["model"]["start_from"]["step"] == 5
+    assert fork.parsed_config().loss.clip_high == max(0.28, before.loss.clip_high)
+    assert fork.parsed_config().optimizer.updates_per_step == before.optimizer.updates_per_step
+    [entry] = AuditEntry.objects.filter(run=fork, action="rule_launch")
+    assert entry.detail["rule"] == "entropy_low"
+    assert set(entry.detail["changes"]) == {"optimizer.learning_rate"}
+
+
+@pytest.mark.parametrize(("rules", "launched"), [(["a", "b", "b", "b"], 2), (["a", "b", "c", "d"], 3)])
+def test_after_two_forks_that_end_by_the_same_rule_there_is_no_third(
+    parent: Run, rules: list[str], launched: int
+) -> None:
+    """The first is the rule of the original run; the budget allows three."""
+    config = {**parent.config, "checkpoint": {**parent.config["checkpoint"], "restarts": 3}}
+    Run.objects.filter(pk=parent.pk).update(config=config)
+    run, sentence = Run.objects.get(pk=parent.pk), ""
+    for rule in rules[:3] if launched == 3 else rules:
+        record = Record(run)
+        record.started()
+        alert(record, "fork", step=6, rule=rule)
+        Bridge(run, run.epoch).drain()
+        sentence = launch_fork(run, before=6)
+        run = Run.objects.filter(cloned_from=run).first() or run
+        if not run.checkpoints.exists():
+            with_checkpoint(run, 5)
+    assert generation_of(run) == launched
+    refused = "the last 2 forks by rules both ended by b, so another like them is unlikely to help"
+    assert (refused in sentence) == (launched == 2)

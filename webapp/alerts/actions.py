@@ -1,7 +1,8 @@
 """Actions of alert rules in the audit log, and forks that rules request.
 
-A fork by a rule is an ordinary run for the remaining steps, from the last checkpoint before the incident. A run has at
-most one, and at most `checkpoint.restarts` of them follow one another.
+A fork by a rule is an ordinary run for the remaining steps, from the last checkpoint before the first sign of trouble,
+with the settings changed that the signs blame. A run has at most one, at most `checkpoint.restarts` of them follow one
+another, and none follows two that ended by the same rule.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from typing import Any
 
 from django.db import IntegrityError
 
+from engine.config import RunConfig
 from engine.errors import CheckpointError, ConfigError
+from engine.rescue import Remedy, remedies, with_remedies
+from webapp.alerts.rescue import signs_of
 from webapp.audit.models import DONE, AuditEntry
 from webapp.audit.services import record
 from webapp.runs.forks import forked_config, last_before, name_of
@@ -22,6 +26,7 @@ from webapp.runs.services import submit_run
 BY_RULE = "rule_"
 FORK = BY_RULE + "fork"  # in the audit log of the run that was forked
 LAUNCHED = BY_RULE + "launch"  # in that of the fork
+ALIKE = 2  # rescues in a row that end by the same rule, after which there is no other
 RECORDED = ("checkpoint", "pause", "stop")  # a fork is recorded with its result
 
 
@@ -44,10 +49,14 @@ def launch_fork(run: Run, *, before: int) -> str:
         found = last_before(run, before)
         if found is None:
             return _refused(run, rule, f"no checkpoint from before step {before} is left")
-        if why := _why_not(run, generation):
+        if why := _why_not(run, generation, rule):
             return _refused(run, rule, why)
+        signs = signs_of(run, since=before, until=run.total_steps)
+        config = forked_config(run, found.step)
+        changes = remedies(config, signs)
+        why_launched = {"rule": rule, "generation": generation, "changes": _as_changes(changes)}
         try:
-            fork = _launched(run, found.step, {"rule": rule, "generation": generation})
+            fork = _launched(run, found.step, with_remedies(config, changes), why_launched)
         except (CheckpointError, ConfigError) as error:
             return _refused(run, rule, str(error)[:300].rstrip("."))
     if not AuditEntry.objects.filter(run=run, action=FORK, outcome=DONE).exists():
@@ -56,12 +65,16 @@ def launch_fork(run: Run, *, before: int) -> str:
     return f"The fork is {fork.name}."
 
 
-def _launched(run: Run, step: int, why: dict[str, Any]) -> Run:
+def _as_changes(changes: Iterable[Remedy]) -> dict[str, dict[str, Any]]:
+    return {change.field: {"old": change.old, "new": change.new} for change in changes}
+
+
+def _launched(run: Run, step: int, config: RunConfig, why: dict[str, Any]) -> Run:
     try:
         return submit_run(
             pk=fork_id_of(run),
             owner=run.owner,
-            config=forked_config(run, step),
+            config=config,
             name=name_of(run, step),
             preset=run.preset,
             environment_version=run.environment_version,
@@ -86,8 +99,12 @@ def _refused(run: Run, rule: str, why: str) -> str:
 
 def generation_of(run: Run) -> int:
     """The length of the chain of automatic forks that led to it; 0 for a run launched by a user."""
-    launched = AuditEntry.objects.filter(run=run, action=LAUNCHED).first()
+    launched = _launch_of(run)
     return int(launched.detail["generation"]) if launched is not None else 0
+
+
+def _launch_of(run: Run) -> AuditEntry | None:
+    return AuditEntry.objects.filter(run=run, action=LAUNCHED).first()
 
 
 def _requesting_rule(run: Run) -> str:
@@ -97,8 +114,11 @@ def _requesting_rule(run: Run) -> str:
     return chosen.rule if chosen is not None else ""
 
 
-def _why_not(run: Run, generation: int) -> str:
-    if generation <= run.restart_budget:
-        return ""
-    led = f"{generation - 1} forks by rules led to this run, and " if generation > 1 else ""
-    return f"{led}checkpoint.restarts allows {run.restart_budget or 'none'}"
+def _why_not(run: Run, generation: int, rule: str) -> str:
+    if generation > run.restart_budget:
+        led = f"{generation - 1} forks by rules led to this run, and " if generation > 1 else ""
+        return f"{led}checkpoint.restarts allows {run.restart_budget or 'none'}"
+    launched = _launch_of(run)
+    if launched is not None and generation > ALIKE and rule and launched.detail["rule"] == rule:
+        return f"the last {ALIKE} forks by rules both ended by {rule}, so another like them is unlikely to help"
+    return ""

@@ -16,6 +16,7 @@ from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
 from engine.events import SettingsChanged
 from engine.metrics import describe
+from webapp.alerts.rescue import Shown, begun_at, rescue, shown
 from webapp.alerts.rules import held_out_of
 from webapp.forms.texts import flatten
 from webapp.runs.forks import last_before
@@ -57,6 +58,7 @@ class Curve:
 class Evidence:
     """`retaken`: the step no longer exists, since a later attempt resumed before it and has not reached it again."""
 
+    alert: Alert
     retaken: bool
     rule: RuleConfig | None
     config: RunConfig
@@ -66,6 +68,11 @@ class Evidence:
     worst: QuerySet[Trajectory]
     settings: list[tuple[str, str]]
     checkpoint: Checkpoint | None
+    remedies: list[Shown]  # what a fork would change
+
+    @property
+    def begun_at(self) -> int:
+        return begun_at(self.alert)
 
     @property
     def rule_fields(self) -> list[tuple[str, Any]]:
@@ -90,6 +97,7 @@ def evidence_of(alert: Alert) -> Evidence:
     worst = run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST]
     compared = [] if retaken else _compared(steps, alert.step)
     return Evidence(
+        alert=alert,
         retaken=retaken,
         rule=rule,
         config=config,
@@ -99,17 +107,13 @@ def evidence_of(alert: Alert) -> Evidence:
         worst=run.trajectories.none() if retaken else worst,
         settings=list(_settings(config).items()),
         checkpoint=last_before(run, begun_at(alert)),
+        remedies=shown(rescue(alert, config)[1]),
     )
 
 
 def _settings(config: RunConfig) -> dict[str, str]:
     """Live settings but the alert rules, by dotted field."""
     return flatten({name: value_of(config, name) for name in LIVE_FIELDS if not name.startswith("detectors.")})
-
-
-def begun_at(alert: Alert) -> int:
-    """The step at which the incident began: earlier checkpoints are good."""
-    return alert.step if alert.since is None else alert.since
 
 
 def config_at(run: Run, seq: int) -> RunConfig:

@@ -12,10 +12,34 @@ from webapp.forms import values
 from webapp.forms.fields import FormField, Node, all_fields, fields_of, nodes_of
 from webapp.forms.texts import flatten
 
-__all__ = ["ELSEWHERE", "ConfigSection", "fill", "flatten", "nested", "posted", "sections", "unseen"]
+__all__ = [
+    "ELSEWHERE",
+    "ESSENTIALS",
+    "ConfigSection",
+    "essentials",
+    "fill",
+    "flatten",
+    "nested",
+    "posted",
+    "sections",
+    "unseen",
+]
 
 # chosen elsewhere: environments by version, the label by the preset, alert rules in their own editor
 ELSEWHERE = frozenset({"environments", "preset", "detectors.rules"})
+# what most people set, in the order in which they think of it; shown first, and not in their sections
+ESSENTIALS = {
+    "model.path": "Model",
+    "algorithm.type": "Algorithm",
+    "steps": "Steps",
+    "seed": "Seeds",
+    "rollout.groups": "Groups (problems per step)",
+    "rollout.group_size": "Group size (trajectories per problem)",
+    "optimizer.learning_rate": "Learning rate",
+    "rollout.max_context_tokens": "Context (tokens)",
+    "evaluation.every": "Steps between evaluations",
+    "backend": "Backend",
+}
 SECTION_TITLES = {
     "": "Run",
     "model": "Model",
@@ -45,6 +69,11 @@ class ConfigSection:
         """The inputs that are shown."""
         return list(all_fields(self.nodes))
 
+    @property
+    def changed(self) -> int:
+        """How many of them differ from the preset."""
+        return sum(field.changed for field in self.fields if not field.essential)
+
 
 def sections() -> list[ConfigSection]:
     """Every field of a run but its environments, in the order of the config."""
@@ -59,8 +88,18 @@ def sections() -> list[ConfigSection]:
             continue
         nodes = fields_of(section, f"{name}.", without=ELSEWHERE) if section else nodes_of(name, info)
         found.append(ConfigSection(key=name, title=SECTION_TITLES.get(name, name.capitalize()), nodes=nodes))
+    for node in _nodes(found):
+        inner = node if isinstance(node, FormField) else node.choice
+        if inner.name in ESSENTIALS:
+            inner.essential, inner.label = True, ESSENTIALS[inner.name]
     values.fill(_nodes(found), {}, {}, {})
     return found
+
+
+def essentials(form: list[ConfigSection]) -> list[Node]:
+    """The inputs of `ESSENTIALS`, in its order."""
+    by_name = {(node if isinstance(node, FormField) else node.choice).name: node for node in _nodes(form)}
+    return [by_name[name] for name in ESSENTIALS]
 
 
 def fill(

@@ -19,6 +19,9 @@ from webapp.launching.more_environments import Row, configs
 from webapp.runs.forks import why_not
 from webapp.runs.models import Run
 
+MANY_TRAJECTORIES = 8192  # per step
+MANY_EPISODES = 4096  # per evaluation
+
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
@@ -118,6 +121,7 @@ def _check_budget(made: Draft, config: RunConfig) -> None:
 def _warn(made: Draft, config: RunConfig) -> None:
     if config.optimizer.learning_rate >= 1e-3 and config.model.path in BUNDLED:
         made.warnings.append("About half of all runs of a small model collapse at learning rates of 0.001 and above.")
+    _warn_of_size(made, config)
     critic = config.algorithm.critic_settings
     if critic is not None and critic.warmup_steps == 0:
         made.warnings.append("The critic starts untrained. Set its warmup_steps to train it before the policy.")
@@ -130,6 +134,24 @@ def _warn(made: Draft, config: RunConfig) -> None:
                 f"may take {responses:,} tokens without their prompts, and the context has {context:,}. Episodes that "
                 "fill it end early. Raise max context tokens, or choose a context window that leaves out old turns."
             )
+
+
+def _warn_of_size(made: Draft, config: RunConfig) -> None:
+    """What is legal and more than any run here is known to need."""
+    trajectories = config.rollout.groups * config.rollout.group_size
+    if trajectories > MANY_TRAJECTORIES:
+        turns = max(environment.max_turns for environment in config.environments)
+        tokens = trajectories * turns * max(environment.max_response_tokens for environment in config.environments)
+        made.warnings.append(
+            f"{config.rollout.groups:,} groups of {config.rollout.group_size:,} are {trajectories:,} trajectories and "
+            f"up to {tokens:,} sampled tokens in each step. RAGEN's default is 128."
+        )
+    if config.steps and config.evaluation.every and config.evaluation.episodes > MANY_EPISODES:
+        evaluations = config.steps // config.evaluation.every
+        made.warnings.append(
+            f"{evaluations:,} evaluations of {config.evaluation.episodes:,} episodes are "
+            f"{evaluations * config.evaluation.episodes:,} held-out episodes."
+        )
 
 
 def summary(config: RunConfig) -> list[tuple[str, str]]:

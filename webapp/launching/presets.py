@@ -1,4 +1,4 @@
-"""The presets of runs, one TOML file each in `engine/configs`."""
+"""The presets of runs: those that ship, one TOML file each in `engine/configs`, and those that a user saved."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import engine
 from engine.config import RunConfig, build_config
+from webapp.launching.models import SavedPreset
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "countdown", "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo",
-    "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+    "starter", "collapse", "sokoban", "bandit", "countdown", "arithmetic_questions", "word_problems", "sudoku",
+    "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 
@@ -23,6 +24,7 @@ class RunPreset:
     title: str
     description: str
     data: dict[str, Any]
+    saved: SavedPreset | None = None
 
     @property
     def environment(self) -> str:
@@ -39,6 +41,18 @@ def run_presets() -> dict[str, RunPreset]:
     found = {path.stem: _read(path) for path in sorted(DIRECTORY.glob("*.toml"))}
     keys = [key for key in ORDER if key in found] + [key for key in found if key not in ORDER]
     return {key: found[key] for key in keys}
+
+
+def saved_presets(user: Any) -> dict[str, RunPreset]:
+    """Those of a user, by key and in order of their names."""
+    if not user.is_authenticated:
+        return {}
+    found = SavedPreset.objects.filter(owner=user).select_related("environment_version")
+    return {f"saved-{one.pk}": _of(one) for one in found}
+
+
+def _of(one: SavedPreset) -> RunPreset:
+    return RunPreset(key=f"saved-{one.pk}", title=one.name, description="", data=one.config, saved=one)
 
 
 def _read(path: Path) -> RunPreset:

@@ -5,22 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from engine.errors import CheckpointError
+from engine.rescue import Remedy
+from webapp.alerts.rescue import rescue, shown
 from webapp.alerts.rules import editor_data, parsed, shown_rules
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
+from webapp.forms.fields import FormField, Node
 from webapp.forms.values import SHOWN, without_unseen
-from webapp.launching import drafts, more_environments
-from webapp.launching.presets import RunPreset, run_presets
+from webapp.launching import drafts, more_environments, seeds
+from webapp.launching.models import SavedPreset
+from webapp.launching.presets import RunPreset, run_presets, saved_presets
 from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
+from webapp.runs.names import generated_name
 from webapp.whole_numbers import whole_number
+
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +48,25 @@ class Filled:
     more: list[more_environments.Row]
     rules: Any
     unseen: dict[str, str] = field(default_factory=dict)
+    seeds: list[int] = field(default_factory=list)
+    seeds_problem: str = ""
+    changes: list[Remedy] = field(default_factory=list)  # that an alert of `source` suggests, already in `values`
 
     def draft(self) -> drafts.Draft:
         if self.unseen:
             return drafts.Draft(config=None, errors=self.unseen)
-        return drafts.draft(
-            self.values, self.version, preset=self.preset.title, rules=self.rules, more=self.more, source=self.source
+        first = {"seed": str(self.seeds[0])} if self.seeds else {}
+        made = drafts.draft(
+            {**self.values, **first},
+            self.version,
+            preset=self.preset.title,
+            rules=self.rules,
+            more=self.more,
+            source=self.source,
         )
+        if self.seeds_problem:
+            made.errors["seed"] = self.seeds_problem
+        return made
 
 
 def new(request: HttpRequest) -> HttpResponse:
@@ -53,29 +75,42 @@ def new(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
     filled = _posted(request) if request.method == "POST" else _begun(request)
     made = filled.draft() if request.method == "POST" else None
-    if made is not None and (run := _launched(request, filled, made)):
-        return redirect("runs:detail", run.pk)
+    if made is not None and (runs := _launched(request, filled, made)):
+        return redirect("runs:detail", runs[0].pk) if len(runs) == 1 else redirect(_list_of(runs))
     errors = made.errors if made else {}
     return render(request, "launching/new.html", _context(request, filled, errors), status=422 if errors else 200)
 
 
-def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> Run | None:
-    """The launched run; None if the draft has errors, or if the checkpoint of a fork was deleted after the check."""
+def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[Run]:
+    """The launched runs, one for each seed; none if the draft has errors, or if the checkpoint of a fork was deleted
+    after the check."""
     if not made.valid or made.config is None:
-        return None
+        return []
+    several = len(filled.seeds) > 1
+    name = request.POST.get("name", "").strip() or (generated_name() if several else "")
     try:
-        return services.submit_run(
-            owner=request.user,
-            config=made.config,
-            name=request.POST.get("name", "")[:80],
-            preset=filled.preset.title,
-            environment_version=filled.version,
-            cloned_from=filled.source,
-        )
+        with transaction.atomic():
+            return [
+                services.submit_run(
+                    owner=request.user,
+                    config=made.config.model_copy(update={"seed": seed}),
+                    name=f"{name[:68]} seed {seed}" if several else name[:80],
+                    preset=filled.preset.title,
+                    environment_version=filled.version,
+                    cloned_from=filled.source,
+                )
+                for seed in filled.seeds
+            ]
     except CheckpointError as error:
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
-        return None
+        return []
+
+
+def _list_of(runs: list[Run]) -> str:
+    """The list of runs with these alone, which share a name up to the seed."""
+    shared = runs[0].name.rpartition(" seed ")[0]
+    return f"{reverse('runs:list')}?{urlencode({'q': shared})}"
 
 
 @require_POST
@@ -93,6 +128,28 @@ def check(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+def save_preset(request: HttpRequest) -> JsonResponse:
+    """Stores the posted form under a name of the user's; 422 with the errors if it could not be launched either."""
+    filled = _posted(request)
+    made, name = filled.draft(), request.POST.get("preset-name", "").strip()
+    if not name or len(name) > LONGEST_NAME:
+        made.errors["preset-name"] = f"must have 1 to {LONGEST_NAME} characters, got {len(name)}"
+    if made.errors or made.config is None:
+        return JsonResponse({"errors": made.errors}, status=422)
+    config = made.config.model_copy(update={"preset": name}).model_dump(mode="json")
+    saved, _ = SavedPreset.objects.update_or_create(
+        owner_id=request.user.pk, name=name, defaults={"config": config, "environment_version": filled.version}
+    )
+    return JsonResponse({"errors": {}, "location": f"{reverse('launching:new')}?preset=saved-{saved.pk}"})
+
+
+@require_POST
+def delete_preset(request: HttpRequest, pk: int) -> HttpResponse:
+    get_object_or_404(SavedPreset, pk=pk, owner=request.user.pk).delete()
+    return redirect("launching:new")
+
+
+@require_POST
 def quick_start(request: HttpRequest) -> HttpResponse:
     """Launches a preset without changes."""
     presets = run_presets()
@@ -106,14 +163,16 @@ def quick_start(request: HttpRequest) -> HttpResponse:
 def _begun(request: HttpRequest) -> Filled:
     """The form as the URL requests it: from a preset, a run to clone, or a run to fork at a step."""
     source = _source(request.GET)
-    preset = _preset(request.GET, source)
+    preset = _preset(request, request.GET, source)
     step = _step(request.GET.get("step", ""))
+    values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")))
     return Filled(
         preset=preset,
         source=source,
         step=step,
         version=_version(request.GET, source, preset),
-        values=_values_of(source, step),
+        values=values,
+        changes=changes,
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
         rules=_rules_of(source, preset),
     )
@@ -121,10 +180,11 @@ def _begun(request: HttpRequest) -> Filled:
 
 def _posted(request: HttpRequest) -> Filled:
     source = _source(request.POST)
-    preset = _preset(request.POST, source)
+    preset = _preset(request, request.POST, source)
     edited = request.POST.get("detectors.rules")
     values = run_config.posted(request.POST.dict())
     unseen = run_config.unseen(values, request.POST.getlist(SHOWN))
+    found, problem = _seeds(values.get("seed", ""))
     return Filled(
         preset=preset,
         source=source,
@@ -134,15 +194,28 @@ def _posted(request: HttpRequest) -> Filled:
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
         unseen=unseen,
+        seeds=found,
+        seeds_problem=problem,
     )
+
+
+def _seeds(text: str) -> tuple[list[int], str]:
+    """The seeds, or what is wrong with the text."""
+    try:
+        return seeds.seeds_of(text), ""
+    except ValueError as error:
+        return [], str(error)
 
 
 def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> dict[str, Any]:
     base = run_config.flatten(filled.preset.config().model_dump(mode="json"))
     given = request.POST if request.method == "POST" else request.GET
+    sections = run_config.fill(run_config.sections(), filled.values, base, errors)
     return {
-        "sections": run_config.fill(run_config.sections(), filled.values, base, errors),
+        "sections": sections,
+        "essentials": _essentials(sections),
         "presets": run_presets().values(),
+        "saved": saved_presets(request.user).values(),
         "preset": filled.preset,
         "versions": _versions(),
         "chosen": filled.version,
@@ -151,6 +224,7 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "kept": more_environments.kept_choices(filled.source),
         "source": filled.source,
         "fork": _fork(filled.values),
+        "changes": shown(filled.changes),
         "rule_editor": editor_data(),
         "rules": shown_rules(filled.rules),
         "errors": errors,
@@ -159,9 +233,18 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
     }
 
 
-def _preset(data: QueryDict, source: Run | None) -> RunPreset:
+def _essentials(sections: list[run_config.ConfigSection]) -> list[Node]:
+    """What most people set. The form takes several seeds where a configuration has one."""
+    found = run_config.essentials(sections)
+    for node in found:
+        if isinstance(node, FormField) and node.name == "seed":
+            node.help, node.kind, node.low, node.high = seeds.HELP, "text", None, None
+    return found
+
+
+def _preset(request: HttpRequest, data: QueryDict, source: Run | None) -> RunPreset:
     """The requested preset, or that of the cloned run, or the cloned run itself if its preset does not exist."""
-    presets = run_presets()
+    presets = run_presets() | saved_presets(request.user)
     requested = presets.get(data.get("preset") or "")
     if requested is not None or source is None:
         return requested or presets["starter"]
@@ -178,14 +261,17 @@ def _step(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _values_of(source: Run | None, step: int | None) -> dict[str, str]:
-    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now."""
+def _values_of(source: Run | None, step: int | None, alert: int | None) -> tuple[dict[str, str], list[Remedy]]:
+    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now. With
+    an alert they have the changes that it suggests, which are returned as well."""
     if source is None:
-        return {}
-    if step is None:
-        return run_config.flatten(source.config)
-    values = run_config.flatten(current(source).model_dump(mode="json"))
-    return values | {"model.start_from.run": source.pk, "model.start_from.step": str(step)}
+        return {}, []
+    raised = source.alerts.filter(seq=alert).first() if alert is not None else None
+    if step is None and raised is None:
+        return run_config.flatten(source.config), []
+    config = current(source) if step is None else forks.started_at(source, step)
+    config, changes = rescue(raised, config) if raised is not None else (config, [])
+    return run_config.flatten(config.model_dump(mode="json")), changes
 
 
 def _rules_of(source: Run | None, preset: RunPreset) -> Any:
@@ -233,6 +319,8 @@ def _version(data: QueryDict, source: Run | None, preset: RunPreset) -> Environm
         return EnvironmentVersion.objects.select_related("definition").filter(pk=selected).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
+    if preset.saved is not None and preset.saved.environment_version is not None:
+        return preset.saved.environment_version
     versions = _versions()
     named = [version for version in versions if version.definition.name == (preset.environment or "FrozenLake")]
     return next(iter([*named, *versions]), None)

@@ -14,14 +14,19 @@ from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
 
 
-def forked_config(source: Run, step: int) -> RunConfig:
-    """The remaining steps of `source` from its checkpoint at `step`, with the settings that it has now."""
+def started_at(source: Run, step: int) -> RunConfig:
+    """`source` as it is configured now, starting from its checkpoint at `step`. Warm-up and schedule of the learning
+    rate continue."""
     now = current(source)
-    start = now.model.start_from.model_copy(update={"run": source.pk, "step": step})
-    model = now.model.model_copy(update={"start_from": start})
-    steps = max(1, now.steps - step)
-    optimizer = now.optimizer.model_copy(update={"warmup_steps": min(now.optimizer.warmup_steps, steps - 1)})
-    return now.model_copy(update={"model": model, "steps": steps, "optimizer": optimizer})
+    before = now.model.start_from.steps_before + step
+    start = now.model.start_from.model_copy(update={"run": source.pk, "step": step, "steps_before": before})
+    return now.model_copy(update={"model": now.model.model_copy(update={"start_from": start})})
+
+
+def forked_config(source: Run, step: int) -> RunConfig:
+    """The remaining steps of `source` from its checkpoint at `step`."""
+    config = started_at(source, step)
+    return config.model_copy(update={"steps": max(1, config.steps - step)})
 
 
 def name_of(source: Run, step: int) -> str:

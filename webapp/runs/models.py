@@ -277,7 +277,8 @@ class Checkpoint(models.Model):
 
 
 ALERT_FIELDS = (
-    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since", "action",
+    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since",
+    "fork_before", "action",
 )  # fmt: skip
 
 
@@ -295,7 +296,8 @@ class Alert(models.Model):
     metric = models.TextField(blank=True, default="")
     value = models.FloatField(default=0.0)
     baseline = models.FloatField(null=True)
-    since = models.IntegerField(null=True)  # the step at which the breached readings began
+    since = models.IntegerField(null=True)  # the first step of the breach
+    fork_before = models.IntegerField(null=True)  # the first step of any sign that was open with it
     action = models.CharField(max_length=10, default="notify")
 
     class Meta:

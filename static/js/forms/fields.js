@@ -1,6 +1,7 @@
 // The inputs that the server makes of a pydantic class (templates/forms): choices of a type with the fields of each,
 // errors at their field, marks of what was changed. Runs, live settings and environments use these.
 
+import { element } from "../core/dom.js";
 import { visible } from "../core/visible_text.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Field */
@@ -52,9 +53,8 @@ export function watchVariants(form) {
  * @param {HTMLSelectElement} select
  */
 export function showVariant(select) {
-  const fields = select.closest(".field")?.parentElement?.children ?? [];
-  for (const field of fields) {
-    if (!(field instanceof HTMLFieldSetElement) || field.dataset.variantOf !== select.dataset.variants) continue;
+  for (const field of /** @type {HTMLFormElement} */ (select.form).querySelectorAll("fieldset")) {
+    if (field.dataset.variantOf !== select.dataset.variants) continue;
     const chosen = field.dataset.variant === select.value;
     field.hidden = !chosen;
     field.disabled = !chosen;
@@ -104,4 +104,25 @@ export function fixText(count, others) {
   const rest = others.map(([name, why]) => (name ? `${name}: ${why}` : why));
   const fields = count - others.filter(([name]) => !name).length;
   return [...(fields ? [`Fix ${fields} field${fields === 1 ? "" : "s"}.`] : []), ...rest].join(" ");
+}
+
+/**
+ * A link to each field with an error, which opens the section it is in and focuses it.
+ * @param {HTMLFormElement} form
+ * @param {Record<string, string | string[]>} errors by name
+ */
+export function errorLinks(form, errors) {
+  const fields = Object.keys(errors).flatMap((name) => inputOf(form, name) ?? []);
+  return fields.map((input) => {
+    const label = input.labels?.[0]?.textContent?.trim() || input.name;
+    const link = element("a", { href: `#${input.id}` }, label);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const closed = input.closest("details:not([open])");
+      if (closed instanceof HTMLDetailsElement) closed.open = true;
+      input.focus();
+      input.scrollIntoView({ block: "center" });
+    });
+    return link;
+  });
 }

@@ -2,7 +2,7 @@
 
 import { byId, control, element, findAll } from "../core/dom.js";
 import { showText } from "../core/visible_text.js";
-import { fixText, markChanged, showErrors, watchVariants } from "./fields.js";
+import { errorLinks, fixText, markChanged, showErrors, watchVariants } from "./fields.js";
 
 /**
  * @typedef {object} Check the server's answer about the form
@@ -37,7 +37,9 @@ function show({ errors, warnings, memory, summary, toml, command }) {
   const others = showErrors(form, errors);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
   if (count) {
-    notes.unshift(element("p", { class: "banner banner--error", role: "alert" }, fixText(count, others)));
+    const links = errorLinks(form, errors).map((link) => element("li", {}, link));
+    const head = element("p", {}, fixText(count, others));
+    notes.unshift(element("div", { class: "banner banner--error", role: "alert" }, head, element("ul", {}, ...links)));
   }
   byId("warnings").replaceChildren(...notes);
   if (summary) {
@@ -56,7 +58,17 @@ function showCluster() {
   byId("memory").hidden = !used;
 }
 
+// The settings of another type are those that were asked for.
+/** @param {Event} event */
+function openChosen({ target }) {
+  if (!(target instanceof HTMLSelectElement) || !target.dataset.variants) return;
+  const fields = form.querySelector(`fieldset:enabled[data-variant-of="${target.dataset.variants}"]`);
+  const section = fields?.closest("details");
+  if (section) section.open = true;
+}
+
 watchVariants(form);
+form.addEventListener("change", openChosen);
 form.addEventListener("input", () => {
   markChanged(form);
   clearTimeout(timer);
@@ -81,3 +93,6 @@ for (const card of findAll(form, "a[data-preset-card]", HTMLAnchorElement)) {
 
 markChanged(form);
 check();
+// a refused launch: the reason is read out first
+document.querySelector("#warnings .banner--error")?.scrollIntoView({ block: "center" });
+/** @type {HTMLElement | null} */ (document.querySelector("#warnings .banner--error"))?.focus();

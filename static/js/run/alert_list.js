@@ -9,7 +9,8 @@ import { element, icon } from "../core/dom.js";
  * @property {string} trajectories address of the list
  * @property {string} evidence address below which each alert has its evidence
  * @property {string} fork address of the form of a fork
- * @property {(alert: AlertRaised) => number | null} goodStep the last checkpoint before the alert
+ * @property {number} every steps between checkpoints; 0 if there is only the last
+ * @property {(alert: AlertRaised) => number | null} goodStep the last checkpoint before the first sign of an alert
  */
 
 /**
@@ -29,16 +30,35 @@ export function alertRows(alerts, faults, links) {
  * @param {AlertRaised} alert
  * @param {AlertLinks} alertLinks
  */
-function alertRow(alert, { trajectories, evidence, fork, goodStep }) {
+function alertRow(alert, { trajectories, evidence, fork, every, goodStep }) {
   const good = goodStep(alert);
+  const rescue = `${fork}&alert=${alert.seq}`;
   return row(
     chip(alert.severity, "alert", capital(alert.severity)),
     alert.message,
     `step ${alert.step}${begun(alert)} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
     link(`${evidence}${alert.seq}/`, "Evidence"),
     link(`${trajectories}?step=${alert.step}`, "Trajectories"),
-    good === null ? null : link(`${fork}&step=${good}`, `Fork from step ${good}`),
+    good === null ? link(rescue, "Start again with changes") : link(`${rescue}&step=${good}`, `Fork from step ${good}`),
+    good === null ? element("span", { class: "muted" }, whyNone(signOf(alert), every)) : null,
   );
+}
+
+/**
+ * The first step of any sign that was open with the alert.
+ * @param {AlertRaised} alert
+ */
+export const signOf = (alert) => alert.fork_before ?? alert.since ?? alert.step;
+
+/**
+ * Why no checkpoint is left from before a sign, and what to set so that there is one.
+ * @param {number} sign
+ * @param {number} every
+ */
+export function whyNone(sign, every) {
+  const often = sign > 1 && (every === 0 || every >= sign);
+  const advice = often ? ` Set checkpoint.every to ${sign - 1} or less to have one next time.` : "";
+  return `There is no checkpoint from before step ${sign}, where it began.${advice}`;
 }
 
 /** @param {AlertRaised} alertRaised */

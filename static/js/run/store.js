@@ -21,8 +21,6 @@ export class RunStore {
   alerts = [];
   /** @type {CheckpointSaved[]} */
   checkpoints = [];
-  /** @type {number | null} a rule requested a fork from the last checkpoint before this step */
-  forkBefore = null;
   /** @type {SettingsChanged[]} */
   settings = [];
   /** @type {Askers} */
@@ -99,9 +97,6 @@ export class RunStore {
         return undefined;
       case "checkpoint_saved":
         return this.addCheckpoint(event);
-      case "run_finished":
-        this.forkBefore = event.fork_before ?? null;
-        return undefined;
       case "trajectories_recorded":
         this.hasRecords = true;
         return undefined;

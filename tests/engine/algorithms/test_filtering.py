@@ -230,10 +230,10 @@ def test_the_kept_share_of_each_environment_is_reported_when_there_are_several()
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
-        ({"type": "top_k_absolute", "value": 2.5}, "value: Input should be a valid integer"),
-        ({"type": "top_k_absolute", "value": 0}, "value: .*greater than or equal to 1"),
-        ({"type": "top_p", "value": 2}, "value: .*less than or equal to 1"),
-        ({"type": "min_p", "metric": "reward_sum"}, "metric: Input should be 'reward_variance'"),  # may be negative
+        ({"type": "top_k_absolute", "value": 2.5}, "value: must be a whole number"),
+        ({"type": "top_k_absolute", "value": 0}, "value: .*1 or more"),
+        ({"type": "top_p", "value": 2}, "value: .*1 or less"),
+        ({"type": "min_p", "metric": "reward_sum"}, "metric: must be one of 'reward_variance'"),  # may be negative
         ({"type": "top_k", "mode": "std"}, "mode: unknown field"),
         ({"type": "none", "value": 0.9}, "value: unknown field"),
     ],

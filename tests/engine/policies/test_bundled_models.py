@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from functools import lru_cache
 from itertools import chain
 
@@ -14,6 +15,9 @@ from engine.config import EnvironmentConfig
 from engine.environments.registry import environment_of, make_environment
 from engine.errors import ModelError
 from engine.models.tiny import imitation_data
+from engine.models.tiny.arithmetic_thoughts import worked
+from engine.models.tiny.build import learn_tokenizer, new_model
+from engine.models.tiny.practice_questions import ArithmeticQuestions, WordProblems
 from engine.models.tiny.recipes import ARITHMETIC, RECIPES, Recipe
 from engine.models.tiny.thoughts import thought
 from engine.policies.loading import load_model, load_tokenizer
@@ -131,11 +135,70 @@ def test_a_thought_about_sudoku_lists_the_row_of_its_cell() -> None:
 def test_a_right_answer_to_a_question_is_computed_and_a_wrong_one_is_a_guess() -> None:
     """Seed 0: 93 + 33, and A is 126."""
     assert set(said("static", ["A"], seed=0, topic="arithmetic")) == {
-        "93 + 33 = 126 so A",
-        "93 + 33 = 126",
-        "it is A",
+        "93 + 3 = 96 96 + 30 = 126 so A",
+        "93 + 3 = 96 96 + 30 = 126",
     }
     assert set(said("static", ["B"], seed=0, topic="arithmetic")) == {"maybe B", "I guess B"}
+
+
+def test_a_right_answer_to_a_word_problem_is_computed_and_a_wrong_one_is_a_guess() -> None:
+    """Seed 3: 11 children divide 198 pencils equally."""
+    assert set(said("metamathqa", ["18"], seed=3, most_steps=1)) == {
+        "198 / 11 198 / 11 = 18",
+        "198 / 11 198 / 11 = 18 so 18",
+    }
+    assert set(said("metamathqa", ["9"], seed=3, most_steps=1)) == {"maybe 9", "I guess 9"}
+
+
+@pytest.mark.parametrize("practice", [WordProblems, ArithmeticQuestions])
+def test_questions_to_practise_on_are_many_and_none_is_held_out(
+    practice: type[WordProblems | ArithmeticQuestions],
+) -> None:
+    kind = practice.__mro__[1]
+    shipped = kind(kind.Config.model_validate({})).shipped_questions()
+    practised = practice(practice.Config.model_validate({})).shipped_questions().train
+    texts = {question.identity for question in practised}
+    assert len(texts) > 5_000
+    assert not texts & {question.identity for question in shipped.held_out}
+    assert texts & {question.identity for question in shipped.train}
+
+
+def test_a_bandits_thought_says_what_the_names_suggest_whichever_is_chosen() -> None:
+    for split in ("train", "test"):
+        bandit = make_environment("bandit", split=split)
+        bandit.reset(seed=1)
+        safe, risky = bandit.name_of(1 - bandit.risky), bandit.name_of(bandit.risky)
+        for plan in (safe, risky):
+            thoughts = said("bandit", [plan], split=split)
+            assert f"{safe} sounds safe and {risky} sounds risky I take {plan}" in thoughts
+
+
+def test_the_tokenizer_that_is_trained_splits_text_as_the_one_that_is_loaded() -> None:
+    text = "Grid 3 4 .\n_ P O\n(1,22,3) it's 305 * 7 || Go\u0301 <answer>x</answer>"
+    trained = learn_tokenizer(5, Recipe(name="x", title="x", imitated="x", mix=ARITHMETIC.mix[:1], measured=()))
+    with tempfile.TemporaryDirectory() as directory:
+        trained.save_pretrained(directory)
+        new_model(trained).config.save_pretrained(directory)
+        loaded = load_tokenizer(directory)
+    assert type(loaded) is not type(trained)
+    assert loaded.encode(text) == trained.encode(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("52 + 17", ["52 + 7 = 59", "59 + 10 = 69"]),
+        ("84 - 57", ["84 - 7 = 77", "77 - 50 = 27"]),
+        ("5 + 37", ["5 + 37 = 42"]),
+        ("53 * 3", ["3 * 50 = 150", "3 * 3 = 9", "150 + 9 = 159"]),
+        ("13 * 12", ["13 * 10 = 130", "13 * 2 = 26", "130 + 26 = 156"]),
+        ("95 / 5", ["95 / 5 = 19"]),
+        ("(3 + 12) * 2", ["3 + 12 = 15", "2 * 10 = 20", "2 * 5 = 10", "20 + 10 = 30"]),
+        ("87 - 6 * 9", ["6 * 9 = 54", "87 - 4 = 83", "83 - 50 = 33"]),
+    ],
+)
+def test_a_sum_is_worked_in_steps_of_tens_and_units(text: str, steps: list[str]) -> None:
+    assert worked(text) == steps
 
 
 def test_an_environment_without_thoughts_of_its_own_gets_plain_ones() -> None:

@@ -223,7 +223,7 @@ def test_the_limit_is_on_what_the_model_sees_at_once() -> None:
     ("context", "field", "why"),
     [
         ({"type": "full", "turns": 3}, "turns", "unknown field"),
-        ({"type": "last_k_turns", "turns": 0}, "turns", "greater than or equal to 1"),
+        ({"type": "last_k_turns", "turns": 0}, "turns", "1 or more"),
         ({"type": "all"}, "type", "Use one of full, last_k_turns, single_turn_summary"),
     ],
 )

@@ -145,7 +145,7 @@ def test_every_live_field_is_one_of_the_configuration(model: Path) -> None:
     [
         ({"steps": 10}, "cannot be changed during a run"),
         ({"optimizer.learning_rate": 0}, "greater than 0"),
-        ({"filter": {"type": "top_p", "value": 3}}, "filter.value: .*less than or equal to 1"),
+        ({"filter": {"type": "top_p", "value": 3}}, "filter.value: .*1 or less"),
         ({"loss.kl_coefficient": 0.1}, "in memory from the first step or not at all"),
         ({"detectors.rules": [{**RULE, "metric": "no/such"}]}, "there is no metric"),
     ],

@@ -11,7 +11,7 @@ from engine.config import OptimizerConfig, build_config
 from engine.config.schedules import LinearSchedule
 from engine.errors import ConfigError
 from engine.training.schedule import learning_rate
-from engine.training.session import train
+from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config, steps_of
 
@@ -41,6 +41,16 @@ def test_a_cosine_rate_is_half_way_down_in_the_middle() -> None:
 def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
     optimizer = OptimizerConfig(learning_rate=0.1, schedule=LinearSchedule(minimum_ratio=0.5))
     assert learning_rate(optimizer, 9, steps=4) == pytest.approx(0.05)
+
+
+def test_a_fork_continues_the_warm_up_and_the_schedule_of_its_parent(tmp_path: Path) -> None:
+    """Steps 3 and 4 of four: after a warm-up of 2 steps, half and nothing of the rate."""
+    model = {"path": str(save_small_model(tmp_path / "model")), "start_from": {"steps_before": 2}}
+    optimizer = {"learning_rate": 0.001, "warmup_steps": 2, "schedule": {"type": "linear"}}
+    config = run_config(tmp_path, steps=2, optimizer=optimizer, model=model)
+    assert train(config, tmp_path / "run") == EXIT_DONE
+    rates = [metrics["optim/learning_rate"] for metrics in steps_of(tmp_path / "run").values()]
+    assert rates == pytest.approx([0.0005, 0.0])
 
 
 def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import { ordered } from "../../../static/js/run/group_matrix.js";
 import { eta } from "../../../static/js/run/header.js";
 import { timesOf } from "../../../static/js/run/phase_bars.js";
 import { hasEnded, isChangeable } from "../../../static/js/run/states.js";
-import { lastBefore, retainedSteps, stepKeptForFork } from "../../../static/js/run/retained_checkpoints.js";
+import { bestOf, lastBefore, retainedSteps } from "../../../static/js/run/retained_checkpoints.js";
+import { whyNone } from "../../../static/js/run/alert_list.js";
 import { thinned } from "../../../static/js/run/templates_panel.js";
 
 test("controls are offered in the states in which they do something", () => {
@@ -108,18 +109,26 @@ test("what is between two steps is waiting, from a tenth of a step on", () => {
   assert.equal(third.total, 10);
 });
 
-const saved = (/** @type {number[]} */ ...steps) => steps.map((step) => ({ step }));
+test("the checkpoints that exist are those that the newest one reported", () => {
+  const saved = [4, 8, 12, 16].map((step) => ({ step, kept: [step] }));
+  saved[3].kept = [4, 12, 16];
+  assert.deepEqual(retainedSteps(saved), [16, 12, 4]);
+  assert.equal(lastBefore(saved, 12), 4); // 8 was removed
+  assert.equal(lastBefore(saved, 4), null);
+  assert.equal(
+    bestOf([
+      { step: 4, best: 4 },
+      { step: 8, best: 4 },
+    ]),
+    4,
+  );
+  assert.equal(bestOf([]), null);
+});
 
-test("the newest checkpoints are retained, and one more for a fork", () => {
-  const checkpoints = saved(0, 2, 4, 6, 8, 10, 12, 14, 16, 18);
-  const of = (/** @type {number | null} */ forkBefore) => ({ checkpoints, keep: 3, forkBefore });
-  assert.deepEqual(retainedSteps(of(null)), [18, 16, 14]);
-  assert.deepEqual(retainedSteps(of(13)), [18, 16, 14, 12]);
-  assert.equal(stepKeptForFork(of(13)), 12);
-  assert.equal(stepKeptForFork(of(11)), null); // 10 was removed before the fork was requested
-  assert.equal(stepKeptForFork(of(17)), null); // 16 is among the newest three
-  assert.equal(lastBefore(of(13), 14), 12);
-  assert.equal(lastBefore(of(null), 14), null);
+test("an alert without an earlier checkpoint says what to set, unless no setting helps", () => {
+  assert.match(whyNone(6, 20), /before step 6.*checkpoint\.every to 5 or less/s);
+  assert.match(whyNone(6, 0), /checkpoint\.every to 5 or less/);
+  assert.doesNotMatch(whyNone(1, 20), /checkpoint\.every/); // it began with the first step
 });
 
 test("thinning keeps the newest and at most so many, evenly taken", () => {

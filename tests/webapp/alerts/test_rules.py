@@ -48,14 +48,14 @@ def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
 @pytest.mark.parametrize(
     ("rules", "field", "reason"),
     [
-        ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "valid number"),
+        ([{**LOW, "limit": "much"}], "detectors.rules.0.limit", "must be a number"),
         ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
         ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "less than 1"),
         ([{**LOW, "kind": "sinks"}], "detectors.rules.0.kind", "'sinks' is not one of them. Use one of below"),
         ([{"name": "low"}], "detectors.rules.0.kind", "missing"),
         ([{**LOW, "window": 5}], "detectors.rules.0.window", "unknown field"),
-        ("nonsense", "detectors.rules", "valid tuple"),
+        ("nonsense", "detectors.rules", "must be a list"),
         ([None], "detectors.rules.0", "valid dictionary"),
     ],
 )
@@ -202,7 +202,8 @@ def test_a_rule_on_held_out_success_is_tested_on_the_evaluations(browser: Client
     for step, solved in ((0, 5), (2, 2), (4, 2)):
         evaluated(run, step, lake=solved, box=solved)
     [firing] = try_on(browser, run, [HELD]).json()["firings"]
-    assert (firing["step"], firing["since"], firing["value"]) == (4, 2, pytest.approx(0.2))
+    # it was good at step 0, so it may have fallen from step 1 on
+    assert (firing["step"], firing["since"], firing["value"]) == (4, 1, pytest.approx(0.2))
 
 
 def test_the_form_offers_a_mean_for_thresholds_and_changes_and_held_out_success() -> None:

@@ -78,12 +78,12 @@ def test_saving_the_unchanged_form_gives_the_kind_s_defaults(browser: Client, ki
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("max_turns", "0", "greater than or equal to 1"),
-        ("max_turns", "many", "valid integer"),
-        ("format_penalty", "1", "less than or equal to 0"),
-        ("parameters.size", "99", "less than or equal to 12"),
+        ("max_turns", "0", "1 or more"),
+        ("max_turns", "many", "whole number"),
+        ("format_penalty", "1", "0 or less"),
+        ("parameters.size", "99", "12 or less"),
         ("parameters.frozen_probability", "0.2", "greater than 0.2"),
-        ("parameters.format", "braille", "Input should be '"),
+        ("parameters.format", "braille", "must be one of '"),
         ("parameters.symbols", "{oops", "not JSON"),
         ("name", "", "required"),
     ],

@@ -14,10 +14,11 @@ from engine.config import RunConfig
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import flatten
+from webapp.forms.texts import text_of
 from webapp.launching import drafts
 from webapp.launching.presets import run_presets
 from webapp.runs.forks import why_not
-from webapp.runs.models import Run
+from webapp.runs.models import Alert, Checkpoint, Run
 from webapp.runs.services import run_again, submit_run
 from webapp.runs.states import RunState
 
@@ -51,6 +52,7 @@ def test_a_fork_form_starts_from_the_run_s_current_settings(browser: Client, lak
     assert "Fork calm-otter-12 at step 40" in page
     assert f'name="model.start_from.run" value="{run.pk}"' in page
     assert 'name="model.start_from.step" value="40"' in page
+    assert 'name="model.start_from.steps_before" value="40"' in page
     assert 'name="optimizer.learning_rate" value="1e-05"' in page
 
 
@@ -62,7 +64,8 @@ def test_a_launched_fork_keeps_the_checkpoint_when_its_parent_drops_it(
     answer = browser.post("/runs/new/", posted(parent, lake))
     assert answer.status_code == 302, answer.content.decode()
     fork = Run.objects.exclude(pk=parent.pk).get()
-    assert fork.config["model"]["start_from"] == {"run": parent.pk, "step": 40, "optimizer": True}
+    start = {"run": parent.pk, "step": 40, "steps_before": 0, "optimizer": True}
+    assert fork.config["model"]["start_from"] == start
     assert (fork.cloned_from, fork.step) == (parent, 0)
     shutil.rmtree(checkpoint)
     assert (fork.directory / f"start/{parent.pk}/step_40/model/weights").read_text() == "weights"
@@ -155,3 +158,38 @@ def test_the_page_shows_the_step_at_which_two_runs_of_one_configuration_diverge(
     assert '<th scope="row" class="mono">rollout/success</th><td class="num">0.3</td><td class="num">0.4</td>' in page
     compared = browser.get(f"/compare/?runs={run.pk},{twin.pk}").content.decode()
     assert "The first difference is at step 3" in compared
+
+
+def test_a_fork_after_an_alert_is_filled_in_with_the_changes_that_it_suggests(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    run = a_run()
+    with_checkpoint(run)
+    alert = Alert.objects.create(
+        run=run, seq=9, step=50, time=1.0, rule="kl_high", severity="warn", message="KL", metric="policy/kl",
+        value=0.4, baseline=0.1, since=45, fork_before=44,
+    )  # fmt: skip
+    Checkpoint.objects.create(run=run, step=40, path="checkpoints/step_40", bytes=1, reason="schedule", time=1.0)
+    rate = run.parsed_config().optimizer.learning_rate
+    evidence = browser.get(f"/runs/{run.pk}/alerts/{alert.seq}/").content.decode()
+    assert "the last checkpoint before step 44, where the first sign began" in evidence
+    assert f"/runs/new/?clone={run.pk}&amp;step=40&amp;alert=9" in evidence
+    page = browser.get(f"/runs/new/?clone={run.pk}&step=40&alert=9").content.decode()
+    assert "Changed because of the alert" in page
+    lower = float(f"{0.3 * rate:.2g}")
+    assert f"{text_of(rate)} → {text_of(lower)}" in page
+    assert f'name="optimizer.learning_rate" value="{text_of(lower)}"' in page
+
+
+def test_without_a_checkpoint_before_the_first_sign_a_run_starts_again_with_the_changes(browser: Client) -> None:
+    run = a_run()
+    Alert.objects.create(
+        run=run, seq=9, step=5, time=1.0, rule="kl_high", severity="warn", message="KL", metric="policy/kl",
+        value=0.4, baseline=0.1, since=3, fork_before=3,
+    )  # fmt: skip
+    evidence = browser.get(f"/runs/{run.pk}/alerts/9/").content.decode()
+    assert "No checkpoint is left from before step 3" in evidence
+    assert "Start again with changes" in evidence
+    page = browser.get(f"/runs/new/?clone={run.pk}&alert=9").content.decode()
+    assert "Changed because of the alert" in page
+    assert 'name="model.start_from.run" value=""' in page

@@ -14,7 +14,7 @@ from engine.environments import environment_class
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.services import define, define_unmeasured
-from webapp.forms.run_config import flatten
+from webapp.forms.run_config import ESSENTIALS, flatten
 from webapp.launching.presets import run_presets
 from webapp.runs.models import Run
 
@@ -146,7 +146,7 @@ def test_a_clone_or_fork_keeps_its_source_s_label_and_baseline(
     page = browser.get(f"{NEW}?clone={source.pk}{way}")
     assert page.context["preset"].key == "starpo_s"
     changed = [one.name for section in page.context["sections"] for one in section.fields if one.changed]
-    start = ["model.start_from.run", "model.start_from.step"] if way else []
+    start = [f"model.start_from.{name}" for name in ("run", "step", "steps_before")] if way else []
     assert changed == [*start, "optimizer.learning_rate"]
     without_start = {name: "" if name.endswith(".run") else "0" for name in start}
     answer = browser.post(NEW, posted_back(page, clone=source.pk, **without_start))
@@ -312,3 +312,27 @@ def test_turns_that_may_fill_the_context_are_a_warning(browser: Client) -> None:
     assert not browser.post(CHECK, filled_in(shop, rollout__max_context_tokens="1800")).json()["warnings"]
     short = filled_in(shop, rollout__context__type="last_k_turns")
     assert not [one for one in browser.post(CHECK, short).json()["warnings"] if "Shop" in one]
+
+
+def test_what_most_people_set_is_shown_first_and_only_there(browser: Client, lake: EnvironmentVersion) -> None:
+    text = browser.get(NEW).content.decode()
+    for name in ESSENTIALS:
+        assert text.count(f'name="{name}"') == 1
+        assert text.index(f'name="{name}"') < text.index("All other settings")
+
+
+def test_each_section_counts_what_differs_from_the_preset(browser: Client, lake: EnvironmentVersion) -> None:
+    config = run_presets()["starter"].config().model_dump(mode="json")
+    config["loss"] |= {"clip_low": 0.1, "clip_high": 0.4}
+    config["optimizer"]["learning_rate"] = 0.5  # essential, so its section does not count it
+    source = Run.objects.create(name="source", preset="Starter", config=config)
+    sections = browser.get(f"{NEW}?clone={source.pk}").context["sections"]
+    assert {section.key: section.changed for section in sections if section.changed} == {"loss": 2}
+
+
+def test_a_step_of_absurd_size_is_warned_about_with_its_numbers(browser: Client, lake: EnvironmentVersion) -> None:
+    fields = filled_in(lake, rollout__groups="1000", rollout__group_size="256")
+    warnings = " ".join(browser.post("/runs/check/", fields).json()["warnings"])
+    assert "1,000 groups of 256 are 256,000 trajectories" in warnings
+    few = filled_in(lake, rollout__groups="16", rollout__group_size="8")
+    assert "trajectories" not in " ".join(browser.post("/runs/check/", few).json()["warnings"])

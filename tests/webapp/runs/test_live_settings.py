@@ -61,8 +61,8 @@ def test_a_change_without_differences_requests_nothing(browser: Client) -> None:
     ("fields", "field", "reason"),
     [
         ({"optimizer__learning_rate": 0}, "optimizer.learning_rate", "greater than 0"),
-        ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "valid number"),
-        ({"filter": {"type": "top_p", "value": 3}}, "filter.value", "less than or equal to 1"),
+        ({"optimizer__learning_rate": "fast"}, "optimizer.learning_rate", "must be a number"),
+        ({"filter": {"type": "top_p", "value": 3}}, "filter.value", "1 or less"),
         ({"loss__kl_coefficient": 0.1}, "", "in memory from the first step or not at all"),
         ({"steps": 4}, "", "cannot be changed during a run"),
         ({"detectors__rules": [{"name": "X", "kind": "below"}]}, "detectors.rules.0.name", "pattern"),

@@ -108,12 +108,12 @@ def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Traje
         ({"turn": "99"}, "choose one of these"),
         ({"edit": "everything"}, "edit"),
         ({"temperature": "hot"}, "&#x27;hot&#x27; is not a valid number"),
-        ({"temperature": "9"}, "less than or equal to 5"),
+        ({"temperature": "9"}, "5 or less"),
         ({"seed": "1e999"}, "is not a valid number"),
-        ({"seed": "-1"}, "greater than or equal to 0"),
+        ({"seed": "-1"}, "0 or more"),
         ({"checkpoint": "../../etc"}, "checkpoint"),
         ({"edit": "response", "response": "a\0b"}, "NUL"),
-        ({"edit": "response", "response": "x" * 60_000}, "at most 50000"),
+        ({"edit": "response", "response": "x" * 60_000}, "50000 characters or less"),
     ],
 )
 def test_what_cannot_be_asked_is_said_on_the_form(

@@ -2,10 +2,10 @@
 
 import { byId } from "../../core/dom.js";
 import { notifyOf, prepareNotifications } from "../../core/browser_notifications.js";
-import { lastBefore, retentionOf } from "../retained_checkpoints.js";
+import { lastBefore } from "../retained_checkpoints.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 import { RulesPanel } from "../rules_panel.js";
-import { alertRows } from "../alert_list.js";
+import { alertRows, signOf } from "../alert_list.js";
 
 /** @import { RunEvent, RunPage } from "../../types.js" */
 /** @import { AlertLinks } from "../alert_list.js" */
@@ -26,10 +26,7 @@ export class AlertsTab {
   draw({ store, state }) {
     this.rules.draw(state);
     if (!(store.alerts.length + state.faults.length)) return;
-    const keep = Number(byId("checkpoint-list").dataset.keep);
-    const retention = retentionOf(store, keep);
-    const fork = [store.checkpoints.at(-1)?.path, retention.forkBefore];
-    const drawn = JSON.stringify([store.alerts.length, state.faults.length, ...fork]);
+    const drawn = JSON.stringify([store.alerts.length, state.faults.length, store.checkpoints.at(-1)?.path]);
     if (drawn === this.drawn) return; // the list does not move under the reader
     this.drawn = drawn;
     /** @type {AlertLinks} */
@@ -37,7 +34,8 @@ export class AlertsTab {
       trajectories: this.trajectories,
       evidence: this.list.dataset.evidence ?? "",
       fork: this.list.dataset.fork ?? "",
-      goodStep: (alert) => lastBefore(retention, alert.since ?? alert.step),
+      every: Number(this.list.dataset.every),
+      goodStep: (alert) => lastBefore(store.checkpoints, signOf(alert)),
     };
     keepFocusInPlace(byId("view-alerts"), () => {
       refreshRows(this.list, alertRows(store.alerts, state.faults, links), keyOf);

@@ -2,7 +2,7 @@
 
 import { byId, element } from "../../core/dom.js";
 import { ago, bytes } from "../../core/format.js";
-import { retainedSteps, retentionOf, stepKeptForFork } from "../retained_checkpoints.js";
+import { bestOf, retainedSteps } from "../retained_checkpoints.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 
 /** @import { CheckpointSaved, RunPage } from "../../types.js" */
@@ -14,24 +14,23 @@ export class CheckpointsTab {
 
   /** @param {RunPage} runPage */
   draw({ store }) {
-    const retention = retentionOf(store, Number(this.rows.dataset.keep));
-    const [retained, forFork] = [new Set(retainedSteps(retention)), stepKeptForFork(retention)];
+    const [retained, best] = [new Set(retainedSteps(store.checkpoints)), bestOf(store.checkpoints)];
     const { fork = "" } = this.rows.dataset;
     const newestFirst = [...store.checkpoints].reverse();
     const rows = newestFirst.map((one) =>
-      row(one, { retained: retained.has(one.step), forFork: one.step === forFork, fork }),
+      row(one, { retained: retained.has(one.step), best: one.step === best, fork }),
     );
     refreshRows(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
   }
 }
 
-const FOR_FORK = { class: "muted", title: "The last one before the step at which a rule's condition began" };
+const BEST = { class: "muted", title: "Of the checkpoints that exist, the highest success in held-out evaluation" };
 
 /**
  * @param {CheckpointSaved} one
- * @param {{ retained: boolean, forFork: boolean, fork: string }} options
+ * @param {{ retained: boolean, best: boolean, fork: string }} options
  */
-function row(one, { retained, forFork, fork }) {
+function row(one, { retained, best, fork }) {
   const link = { class: "button button--small", href: `${fork}&step=${one.step}` };
   return element(
     "tr",
@@ -47,7 +46,7 @@ function row(one, { retained, forFork, fork }) {
       retained
         ? element("a", link, "Fork", element("span", { class: "visually-hidden" }, ` from step ${one.step}`))
         : element("span", { class: "muted" }, "removed"),
-      forFork ? element("span", FOR_FORK, " kept for a rule's fork") : "",
+      best ? element("span", BEST, " best held-out success") : "",
     ),
   );
 }

@@ -1,0 +1,124 @@
+"""What a fork changes so that it does not end as the run it starts from. No torch.
+
+The changes follow the signs that the run's alerts found, since each kind of collapse has a cause of its own:
+
+* updates that are too large (KL, gradient norm, lost format, lost success): a lower learning rate, the symmetric clip
+  of PPO and fewer updates per step, since all bound how far one step moves the policy (arXiv 2504.20073, section 4);
+* lost exploration (entropy or within-group reward std fell): the upper clip of DAPO (arXiv 2503.14476), an entropy
+  bonus, and a lower learning rate;
+* thoughts that ignore their prompts (template collapse): groups filtered by their reward variance (arXiv 2604.06268,
+  section 5), and a lower learning rate.
+
+How often that helps is measured in `docs/findings.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.algorithms.filters import TopP
+from engine.config import RunConfig
+from engine.config.reading import build_config
+
+RATE_FACTOR = 0.3
+SYMMETRIC_CLIP, HIGHER_CLIP = 0.2, 0.28
+ENTROPY_BONUS = 0.001
+FILTER = TopP(value=0.9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """An alert: its rule, its metric, and whether that was above what it was compared with."""
+
+    rule: str
+    metric: str
+    rose: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """One changed setting. `because` names the rules that it answers."""
+
+    field: str
+    old: Any
+    new: Any
+    because: tuple[str, ...]
+
+
+Settings = dict[str, Any]  # by dotted field
+
+
+def smaller_updates(config: RunConfig) -> Settings:
+    clip = min(config.loss.clip_low, SYMMETRIC_CLIP)
+    return {
+        "optimizer.learning_rate": _lower(config),
+        "optimizer.updates_per_step": max(1, config.optimizer.updates_per_step // 2),
+        "loss.clip_high": min(config.loss.clip_high, clip),
+    }
+
+
+def more_exploration(config: RunConfig) -> Settings:
+    return {
+        "optimizer.learning_rate": _lower(config),
+        "loss.clip_high": max(config.loss.clip_high, HIGHER_CLIP),
+        "loss.entropy_coefficient": max(config.loss.entropy_coefficient, ENTROPY_BONUS),
+    }
+
+
+def informative_groups(config: RunConfig) -> Settings:
+    unfiltered = not config.filter.selects
+    return {
+        "optimizer.learning_rate": _lower(config),
+        "filter": (FILTER if unfiltered else config.filter).model_dump(mode="json"),
+    }
+
+
+def _lower(config: RunConfig) -> float:
+    return float(f"{RATE_FACTOR * config.optimizer.learning_rate:.2g}")
+
+
+Cause = Callable[[RunConfig], Settings]
+EXPLORATION = ("policy/entropy", "reward/within_group_std", "collapse/conditional_entropy_token")
+TEMPLATES = ("collapse/mi_ratio", "collapse/mutual_information", "collapse/template_share")
+
+
+def cause_of(sign: Sign) -> Cause:
+    """Updates that are too large unless the metric says otherwise: they are the most frequent cause."""
+    if sign.metric in EXPLORATION and not sign.rose:
+        return more_exploration
+    return informative_groups if sign.metric in TEMPLATES else smaller_updates
+
+
+def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
+    """What to change for `signs`, of which the first decides where two disagree; at least smaller updates."""
+    found: dict[str, Remedy] = {}
+    for sign in [*signs] or [Sign(rule="", metric="", rose=True)]:
+        for field, new in cause_of(sign)(config).items():
+            old = _value(config, field)
+            known = found.get(field)
+            if known is not None and known.new == new:
+                names = (*known.because, sign.rule)
+                found[field] = Remedy(field=field, old=old, new=new, because=names)
+            elif known is None and new != old:
+                found[field] = Remedy(field=field, old=old, new=new, because=(sign.rule,) if sign.rule else ())
+    return list(found.values())
+
+
+def with_remedies(config: RunConfig, changes: Iterable[Remedy]) -> RunConfig:
+    """`config` with the changes, checked as any other; `ConfigError` if they do not fit it."""
+    data = config.model_dump(mode="json")
+    for change in changes:
+        section, _, key = change.field.partition(".")
+        if key:
+            data[section][key] = change.new
+        else:
+            data[section] = change.new
+    return build_config(data)
+
+
+def _value(config: RunConfig, field: str) -> Any:
+    section, _, key = field.partition(".")
+    data = config.model_dump(mode="json")[section]
+    return data[key] if key else data

@@ -1,0 +1,81 @@
+"""Where trouble began, over all rules: what a fork starts before, and which checkpoints must not be removed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.engine.diagnostics.test_rule_kinds import ENTROPY, KL, MI, SUCCESS, alerts, detectors, rule, verdicts
+
+
+def test_a_sign_that_no_alert_has_reported_yet_already_counts() -> None:
+    watching = detectors(rule(steps=3))
+    verdicts(watching, [{KL: value} for value in (0.0, 0.2, 0.2)])
+    assert watching.first_sign(3) == 2
+
+
+def test_without_an_open_sign_the_newest_step_is_good() -> None:
+    watching = detectors(rule(steps=1, recovery=1))
+    verdicts(watching, [{KL: value} for value in (0.2, 0.0)])
+    assert watching.first_sign(2) == 3
+
+
+def test_the_sign_of_one_rule_moves_the_fork_of_another_to_before_both() -> None:
+    early, late = rule(name="early", steps=2), rule(name="late", metric=SUCCESS, kind="below", steps=1, action="fork")
+    steps = [{KL: 0.0, SUCCESS: 0.5}, {KL: 0.2, SUCCESS: 0.5}, {KL: 0.2, SUCCESS: 0.5}, {KL: 0.2, SUCCESS: 0.0}]
+    [*_, last] = verdicts(detectors(early, late), steps)
+    assert (last.alerts[0].rule, last.alerts[0].since, last.fork_before) == ("late", 4, 2)
+
+
+def test_a_metric_that_few_steps_have_may_have_changed_right_after_its_last_good_reading() -> None:
+    one = rule(kind="falls", metric=MI, limit=0.6, baseline=1, steps=1)
+    steps = [{MI: 0.9}, {}, {}, {MI: 0.9}, {}, {}, {MI: 0.1}]
+    [(number, alert)] = alerts(detectors(one), steps)
+    assert (number, alert.since) == (7, 5)
+
+
+def test_a_fall_from_the_best_began_after_the_best() -> None:
+    # means of two: 0.8 at step 3, then 0.7, 0.45, 0.3, which is below half of 0.8
+    one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, steps=1)
+    [(number, alert)] = alerts(detectors(one), [{SUCCESS: value} for value in (0.6, 0.8, 0.8, 0.6, 0.3, 0.3)])
+    assert (number, alert.since) == (6, 4)
+
+
+def test_watch_is_no_sign_that_a_checkpoint_is_spoilt() -> None:
+    watching = detectors(rule(steps=1, severity="watch"))
+    verdicts(watching, [{KL: 0.2}])
+    assert watching.first_sign(1) == 2
+
+
+def test_std_that_falls_because_problems_are_solved_is_no_sign_either() -> None:
+    std = "reward/within_group_std"
+    one = rule(kind="reward_std_collapsed", metric=std, limit=0.5, baseline=1, steps=1)
+    for success, first in ((0.9, 4), (0.0, 2)):
+        watching = detectors(one)
+        verdicts(watching, [{std: value, SUCCESS: success} for value in (1.0, 0.1, 0.1)])
+        assert watching.first_sign(3) == first
+
+
+def test_a_sign_that_pauses_while_its_rule_fires_is_the_same_sign() -> None:
+    watching = detectors(rule(steps=1, recovery=3))
+    verdicts(watching, [{KL: value} for value in (0.0, 0.2, 0.0, 0.2)])
+    assert watching.first_sign(4) == 2
+
+
+def test_the_step_before_a_reading_that_may_be_bad_is_known_in_advance() -> None:
+    """MI was good at step 4, so what the next reading finds may have begun at 5. KL is read at every step."""
+    mi = rule(name="mi", kind="falls", metric=MI, limit=0.6, baseline=1, steps=1)
+    watching = detectors(mi, rule(steps=1))
+    verdicts(watching, [{MI: 0.9, KL: 0.0}, {KL: 0.0}, {KL: 0.0}, {MI: 0.9, KL: 0.0}, {KL: 0.0}, {KL: 0.0}])
+    assert watching.may_begin(6) == {5, 7}
+
+
+@pytest.mark.parametrize("metric", [KL, ENTROPY])
+def test_signs_go_on_from_a_checkpoint(metric: str) -> None:
+    one = rule(metric=metric, steps=3)
+    first, second = detectors(one), detectors(one)
+    verdicts(first, [{metric: 0.0}, {metric: 0.2}])
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    verdicts(second, [{metric: 0.2}], after=2)
+    assert second.first_sign(3) == 2

@@ -1,0 +1,79 @@
+"""What a fork changes, by the signs that its parent showed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.config import RunConfig, build_config
+from engine.rescue import Sign, remedies, with_remedies
+
+
+def config(**sections: Any) -> RunConfig:
+    optimizer = {"learning_rate": 1e-3, "updates_per_step": 4}
+    return build_config({"optimizer": optimizer, "environments": [{"kind": "frozen_lake"}], **sections})
+
+
+def sign(metric: str, *, rule: str = "mine", rose: bool = True) -> Sign:
+    return Sign(rule=rule, metric=metric, rose=rose)
+
+
+def changed(given: RunConfig, *signs: Sign) -> dict[str, Any]:
+    return {one.field: one.new for one in remedies(given, signs)}
+
+
+@pytest.mark.parametrize("metric", ["policy/kl", "optim/grad_norm", "rollout/parse_ok_rate", "rollout/success"])
+def test_after_updates_that_were_too_large_each_moves_the_policy_less(metric: str) -> None:
+    assert changed(config(), sign(metric)) == {
+        "optimizer.learning_rate": 3e-4,
+        "optimizer.updates_per_step": 2,
+        "loss.clip_high": 0.2,
+    }
+
+
+def test_after_a_fall_of_entropy_the_policy_may_explore_more() -> None:
+    loss = {"clip_high": 0.2, "entropy_coefficient": 0.0}
+    assert changed(config(loss=loss), sign("policy/entropy", rose=False)) == {
+        "optimizer.learning_rate": 3e-4,
+        "loss.clip_high": 0.28,
+        "loss.entropy_coefficient": 0.001,
+    }
+
+
+def test_a_rise_of_entropy_is_a_matter_of_large_updates() -> None:
+    assert "optimizer.updates_per_step" in changed(config(), sign("policy/entropy"))
+
+
+def test_thoughts_that_ignore_their_prompts_are_answered_by_a_filter() -> None:
+    found = changed(config(), sign("collapse/mi_ratio", rose=False))
+    assert (found["filter"]["type"], found["filter"]["value"]) == ("top_p", 0.9)
+
+
+def test_a_filter_that_is_set_stays() -> None:
+    filtered = config(filter={"type": "top_k", "value": 0.5})
+    assert "filter" not in changed(filtered, sign("collapse/mi_ratio", rose=False))
+
+
+def test_the_first_sign_decides_and_equal_changes_name_both_rules() -> None:
+    kl, entropy = sign("policy/kl", rule="kl_high"), sign("policy/entropy", rule="entropy_low", rose=False)
+    found = {one.field: one for one in remedies(config(), [kl, entropy])}
+    assert found["optimizer.learning_rate"].because == ("kl_high", "entropy_low")
+    assert (found["loss.clip_high"].new, found["loss.clip_high"].because) == (0.2, ("kl_high",))
+
+
+def test_without_a_sign_the_updates_become_smaller() -> None:
+    assert [one.because for one in remedies(config(), [])] == [(), (), ()]
+
+
+def test_what_is_as_small_as_it_gets_is_not_changed() -> None:
+    careful = config(optimizer={"learning_rate": 1e-3, "updates_per_step": 1}, loss={"clip_low": 0.1, "clip_high": 0.1})
+    assert changed(careful, sign("policy/kl")) == {"optimizer.learning_rate": 3e-4}
+
+
+def test_a_changed_configuration_is_whole_and_differs_only_there() -> None:
+    given = config()
+    after = with_remedies(given, remedies(given, [sign("policy/kl")]))
+    assert (after.optimizer.learning_rate, after.optimizer.updates_per_step, after.loss.clip_high) == (3e-4, 2, 0.2)
+    same = after.model_copy(update={"optimizer": given.optimizer, "loss": given.loss})
+    assert same == given

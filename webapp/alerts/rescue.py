@@ -1,0 +1,53 @@
+"""What a fork after an alert starts from and changes (`engine.rescue`), for the forks of rules and of users alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.config import RunConfig
+from engine.errors import ConfigError
+from engine.rescue import Remedy, Sign, remedies, with_remedies
+from webapp.forms.texts import text_of
+from webapp.runs.models import Alert, Run
+
+Shown = tuple[str, str, str, str]  # field, before, after, the rules that it answers
+
+
+def begun_at(alert: Alert) -> int:
+    """The first step of any sign that was open with the alert: earlier checkpoints are good."""
+    return next((step for step in (alert.fork_before, alert.since) if step is not None), alert.step)
+
+
+def signs_of(run: Run, *, since: int, until: int) -> list[Sign]:
+    """What the alerts between two steps found, each rule once, the first to begin first. Severity *watch* is no
+    sign of a collapse."""
+    alerts = run.alerts.filter(step__gte=since, step__lte=until).exclude(severity="watch")
+    ordered = sorted(alerts, key=lambda alert: (alert.step if alert.since is None else alert.since, alert.seq))
+    by_rule = {alert.rule: alert for alert in reversed(ordered)}
+    return [_sign(by_rule[rule]) for rule in dict.fromkeys(alert.rule for alert in ordered)]
+
+
+def _sign(alert: Alert) -> Sign:
+    return Sign(rule=alert.rule, metric=alert.metric, rose=alert.value >= (alert.baseline or 0.0))
+
+
+def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
+    """`config` with what the alert and the signs that were open with it suggest; unchanged where that does not fit."""
+    signs = signs_of(alert.run, since=begun_at(alert), until=alert.step) or [_sign(alert)]
+    changes = remedies(config, signs)
+    try:
+        return with_remedies(config, changes), changes
+    except ConfigError:
+        return config, []
+
+
+def shown(changes: Iterable[Remedy]) -> list[Shown]:
+    return [(one.field, _text(one.old), _text(one.new), ", ".join(one.because)) for one in changes]
+
+
+def _text(value: Any) -> str:
+    """A section, such as the filter, by its type and main value."""
+    if not isinstance(value, dict):
+        return text_of(value)
+    return " ".join(text_of(value[key]) for key in ("type", "value") if key in value)
