@@ -90,7 +90,8 @@ def of_trajectories(world: World, run: Run) -> list[View]:
     first, own, what_ifs = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
         View(own), View("/trajectories/"), View("/trajectories/?q=thought"), View(f"{own}{first}/"),
-        View(f"{own}{first}/#t=1&c=advantage"), View(f"/runs/{world.run.pk}/trajectories/{shaded}/#t=1&c=advantage"),
+        View(f"{own}{first}/#t=1&by=entropy", coloured),
+        View(f"/runs/{world.run.pk}/trajectories/{shaded}/#t=1&by=advantage", coloured),
         View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
         View(f"/trajectories/compare/?ids={ids}"),
         View(f"{what_ifs}of/{world.trajectories[0].pk}/"), View(f"{what_ifs}{world.what_if.pk}/"),
@@ -148,6 +149,10 @@ def refused(page: Page) -> None:
 def played(page: Page) -> None:
     page.click("[data-act=start]")
     expect(page.locator(".play-stage")).to_be_visible()
+
+
+def coloured(page: Page) -> None:
+    expect(page.locator(".token--for, .token--against").first).to_be_visible()
 
 
 def signed_out(page: Page) -> None:
