@@ -9,6 +9,8 @@ from webapp import pages
 urlpatterns = [
     path("", pages.home, name="home"),
     path("healthz", pages.healthz, name="healthz"),
+    path("glossary/", pages.glossary, name="glossary"),
+    path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
     path("environments/", include("webapp.environments.urls")),

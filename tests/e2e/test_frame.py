@@ -21,8 +21,8 @@ def test_one_escape_closes_the_palette_also_while_it_has_text(transactional_db: 
     with open_site(settings) as page:
         page.goto("/environments/")
         page.keyboard.press("Control+k")
-        page.keyboard.type("lead")
-        expect(page.get_by_role("option")).to_have_count(2)
+        page.keyboard.type("leaderboard")
+        expect(page.get_by_role("option")).to_have_count(2)  # the page, and a search
         page.keyboard.press("Escape")
         expect(page.locator("#palette")).to_be_hidden()
 
@@ -76,3 +76,38 @@ def test_a_page_of_one_panel_has_one_heading_and_narrow_fields(
 def widest_field(page: Page) -> float:
     widths = page.locator("main input:not([type=hidden])").evaluate_all("all => all.map(one => one.offsetWidth)")
     return max(widths, default=0.0)
+
+
+def test_the_palette_does_what_the_buttons_and_tabs_of_the_page_do(
+    transactional_db: None, settings: Settings, tmp_path: Path
+) -> None:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    run = build_run()
+    with open_site(settings) as page:
+        page.goto(f"/runs/{run.pk}/")
+        expect(page.locator("#view-collapse")).to_be_hidden()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("show coll")
+        expect(page.locator("#palette-list [role=option]").first).to_contain_text("Show Collapse")
+        page.keyboard.press("Enter")
+        expect(page.locator("#palette")).to_be_hidden()
+        expect(page.locator("#view-collapse")).to_be_visible()
+
+
+def test_the_palette_leads_to_a_metric_and_to_a_preset(transactional_db: None, settings: Settings) -> None:
+    with open_site(settings) as page:
+        page.goto("/environments/")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("optim/grad_norm")
+        expect(page.locator("#palette-list [role=option]").first).to_contain_text("Gradient norm")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        expect(page.locator("#optim-grad-norm")).to_be_in_viewport()
+        page.get_by_label("Find a metric").fill("dual-clip")
+        expect(page.locator(".glossary-entry:visible")).to_have_count(1)
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("new run: watch")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert page.url.endswith("/runs/new/?preset=collapse")

@@ -61,7 +61,7 @@ def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast
     context = ContextManager(plain, think=True)
     texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
     phrases = _prompt_lines(recipe) if recipe.prompt_tokens else []
-    return tokenizer.learn(texts, vocabulary=VOCABULARY, phrases=phrases)
+    return tokenizer.learn(texts, vocabulary=VOCABULARY, phrases=phrases, split_lines=recipe.split_lines)
 
 
 def _prompt_lines(recipe: Recipe) -> list[str]:

@@ -30,6 +30,7 @@ class Recipe:
     max_context_tokens: int = 1024
     rows_per_update: int = 64
     prompt_tokens: bool = False  # each line of the system prompts is a token
+    split_lines: bool = False  # no token has a line break and something else
     half_precision: bool = False  # weights are stored in bfloat16
 
     @property
@@ -65,6 +66,7 @@ def _bandit(share: float, **parameters: Any) -> MixComponent:
 TINY = Recipe(
     name="tiny",
     title="Starboard tiny",
+    split_lines=True,
     imitated="Bandit, FrozenLake and Sokoban",
     mix=(
         _lake(0.44),

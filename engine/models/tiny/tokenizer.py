@@ -18,12 +18,17 @@ CHAT_TEMPLATE = (
 )
 
 
-def learn(texts: Iterable[str], *, vocabulary: int, phrases: Iterable[str] = ()) -> PreTrainedTokenizerFast:
-    """Each of `phrases` is one token."""
+def learn(
+    texts: Iterable[str], *, vocabulary: int, phrases: Iterable[str] = (), split_lines: bool = False
+) -> PreTrainedTokenizerFast:
+    """Each of `phrases` is one token. `split_lines`: no token has a line break and something else, so that all rows of
+    a grid have equal tokens."""
     tokenizer = Tokenizer(models.BPE())
     qwen2 = Qwen2Tokenizer().backend_tokenizer
     tokenizer.normalizer = qwen2.normalizer
-    tokenizer.pre_tokenizer = qwen2.pre_tokenizer
+    lines = pre_tokenizers.Split("\u010a", behavior="isolated")  # a line break in the byte-level alphabet
+    pieces = [qwen2.pre_tokenizer, lines] if split_lines else [qwen2.pre_tokenizer]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(pieces)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary - len(TAGS),

@@ -5,9 +5,11 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15000;
 const LONGEST_WAIT_HIDDEN = 60000;
-const TIMEOUT = 40000; // the server sends something every 15 s
-const CHECK_EVERY = 5000;
-const PING_EVERY = 20000;
+const TIMEOUT = 40000; // a socket that was silent for so long is replaced
+const ANSWER_WITHIN = 4000; // of a page that is seen: without an answer for so long it says that it is offline
+const CHECK_EVERY = 1000;
+const PING_EVERY = 2000;
+const PING_EVERY_HIDDEN = 20000;
 const SIGNED_OUT = [4401, 4403]; // close codes
 
 /** @template {{ kind: string }} U what the server sends besides pongs */
@@ -32,13 +34,13 @@ export class LiveSocket {
     this.offset = 0; // server clock minus ours, in seconds
     this.ended = false;
     this.lastMessageAt = 0;
+    this.lastPingAt = 0;
+    this.silent = false; // whether the page says that it is offline
     this.lastCheckAt = Date.now();
     /** @type {WebSocket | null} */
     this.socket = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.retry = undefined;
-    /** @type {ReturnType<typeof setInterval> | undefined} */
-    this.pinging = undefined;
     this.open();
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) return;
@@ -46,6 +48,7 @@ export class LiveSocket {
       this.retryNow();
     });
     addEventListener("online", () => this.retryNow());
+    addEventListener("offline", () => this.sayOffline());
     addEventListener("pagehide", () => this.end());
     setInterval(() => this.checkConnection(), CHECK_EVERY);
   }
@@ -62,7 +65,6 @@ export class LiveSocket {
       this.wait = FIRST_WAIT;
       this.lastMessageAt = Date.now();
       this.ping();
-      this.pinging = setInterval(() => this.ping(), PING_EVERY);
     });
     socket.addEventListener("message", (event) => isCurrent() && this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", (event) => isCurrent() && this.closed(event.code));
@@ -71,7 +73,6 @@ export class LiveSocket {
   /** Closes for good. */
   end() {
     this.ended = true;
-    clearInterval(this.pinging);
     clearTimeout(this.retry);
     this.socket?.close();
   }
@@ -82,13 +83,27 @@ export class LiveSocket {
     if (isPong(message)) {
       const now = Date.now() / 1000;
       this.offset = message.server_time - (message.time + now) / 2;
+      if (this.silent) this.sayLive();
       return;
     }
     this.onMessage(message);
+    this.sayLive();
+  }
+
+  sayLive() {
+    this.silent = false;
     if (!this.ended) this.onState("live");
   }
 
+  /** The time of the last answer says how old the page is. */
+  sayOffline() {
+    if (this.ended) return;
+    this.silent = true;
+    this.onState("stale", this.lastMessageAt ? `offline since ${clockTime(this.lastMessageAt)}` : undefined);
+  }
+
   ping() {
+    this.lastPingAt = Date.now();
     if (this.socket?.readyState === WebSocket.OPEN) {
       this.socket.send(JSON.stringify({ kind: "ping", time: Date.now() / 1000 }));
     }
@@ -96,7 +111,6 @@ export class LiveSocket {
 
   /** @param {number} code */
   closed(code) {
-    clearInterval(this.pinging);
     if (this.ended) return;
     if (SIGNED_OUT.includes(code)) {
       this.ended = true;
@@ -104,7 +118,11 @@ export class LiveSocket {
       return;
     }
     this.onState("polling");
-    this.poll().then((answered) => this.ended || this.onState(answered ? "polling" : "stale"));
+    this.poll().then((answered) => {
+      if (this.ended) return;
+      if (answered) this.onState("polling");
+      else this.sayOffline();
+    });
     const jitter = 0.7 + 0.6 * Math.random();
     clearTimeout(this.retry);
     this.retry = setTimeout(() => this.reconnect(), this.wait * jitter);
@@ -132,15 +150,20 @@ export class LiveSocket {
     const slept = now - this.lastCheckAt > TIMEOUT;
     this.lastCheckAt = now;
     if (this.ended || this.socket?.readyState !== WebSocket.OPEN) return;
+    if (now - this.lastPingAt >= (document.hidden ? PING_EVERY_HIDDEN : PING_EVERY)) this.ping();
+    if (!slept && !document.hidden && !this.silent && now - this.lastMessageAt > ANSWER_WITHIN) this.sayOffline();
     if (!slept && now - this.lastMessageAt <= TIMEOUT) return;
     const dead = this.socket;
     this.socket = null;
-    clearInterval(this.pinging);
     dead.close();
     this.wait = FIRST_WAIT;
     this.open();
   }
 }
+
+/** @param {number} time in milliseconds */
+const clockTime = (time) =>
+  new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /**
  * @param {{ kind: string }} message

@@ -1,20 +1,12 @@
-// Ctrl K: pages and recent runs by name, and words in all trajectories, selected with arrows and Enter.
+// Ctrl K: pages, actions, runs, presets and metrics by name, and words in all trajectories; arrows and Enter select.
 
 import { byId, element, find } from "./dom.js";
+import { PAGES, actionsHere, found } from "./palette_entries.js";
 
-/** @type {[name: string, address: string][]} */
-const PAGES = [
-  ["Runs", "/runs/"],
-  ["New run", "/runs/new/"],
-  ["Trajectories of all runs", "/trajectories/"],
-  ["Environments", "/environments/"],
-  ["New environment", "/environments/new/"],
-  ["Leaderboard", "/leaderboard/"],
-  ["Compare", "/compare/"],
-  ["Style guide", "/styleguide/"],
-];
+/** @import { Entry } from "./palette_entries.js" */
 
-/** @type {[name: string, address: string][]} */
+const MOST = 12;
+
 let entries = PAGES;
 let selected = 0;
 
@@ -24,53 +16,61 @@ export async function openPalette() {
   dialog.showModal();
   const input = byId("palette-input", HTMLInputElement);
   input.value = "";
+  entries = [...actionsHere(), ...PAGES];
   show("");
-  entries = [...PAGES, ...(await recentRuns())];
+  entries = [...entries, ...(await found())];
   show(input.value);
 }
 
-/** @returns {Promise<[name: string, address: string][]>} */
-async function recentRuns() {
-  try {
-    const answer = await fetch("/api/v1/runs/", { headers: { Accept: "application/json" } });
-    if (!answer.ok) return [];
-    /** @type {{ runs: { name: string, id: string }[] }} */
-    const { runs } = await answer.json();
-    return runs.map((run) => [run.name, `/runs/${run.id}/`]);
-  } catch {
-    return [];
-  }
+/**
+ * The entries that have all the words, those that begin with the first one before the others.
+ * @param {string} text
+ */
+function matching(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const having = entries.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  const begins = (/** @type {Entry} */ { name }) => words.length > 0 && name.toLowerCase().startsWith(words[0]);
+  return [...having.filter(begins), ...having.filter((one) => !begins(one))].slice(0, MOST);
 }
 
 /** @param {string} text */
 function show(text) {
   const list = byId("palette-list");
-  const found = entries.filter(([name]) => name.toLowerCase().includes(text.toLowerCase())).slice(0, 12);
+  const shown = matching(text);
   if (text.trim()) {
-    found.push([`Find “${text.trim()}” in all trajectories`, `/trajectories/?q=${encodeURIComponent(text)}`]);
+    const address = `/trajectories/?q=${encodeURIComponent(text)}`;
+    shown.push({ name: `Find “${text.trim()}” in all trajectories`, kind: "Search", address });
   }
-  selected = Math.min(selected, Math.max(0, found.length - 1));
-  list.replaceChildren(
-    ...found.map(([name, address], index) =>
-      element(
-        "li",
-        { role: "presentation" },
-        element(
-          "a",
-          {
-            class: "menu-item",
-            id: `palette-${index}`,
-            href: address,
-            role: "option",
-            tabindex: -1,
-            "aria-selected": index === selected ? "true" : "false",
-          },
-          name,
-        ),
-      ),
-    ),
-  );
+  selected = Math.min(selected, Math.max(0, shown.length - 1));
+  list.replaceChildren(...shown.map((entry, index) => element("li", { role: "presentation" }, option(entry, index))));
   byId("palette-input").setAttribute("aria-activedescendant", `palette-${selected}`);
+}
+
+/**
+ * @param {Entry} entry
+ * @param {number} index
+ */
+function option({ name, kind, address, act }, index) {
+  const made = element(
+    "a",
+    {
+      class: "menu-item",
+      id: `palette-${index}`,
+      href: address ?? "#",
+      role: "option",
+      tabindex: -1,
+      "aria-selected": index === selected ? "true" : "false",
+    },
+    element("span", {}, name),
+    element("small", { class: "muted" }, kind),
+  );
+  made.addEventListener("click", (event) => {
+    byId("palette", HTMLDialogElement).close();
+    if (!act) return; // the link
+    event.preventDefault();
+    act();
+  });
+  return made;
 }
 
 export function preparePalette() {

@@ -175,12 +175,14 @@ def test_a_bandits_thought_says_what_the_names_suggest_whichever_is_chosen() -> 
 
 def test_the_tokenizer_that_is_trained_splits_text_as_the_one_that_is_loaded() -> None:
     text = "Grid 3 4 .\n_ P O\n(1,22,3) it's 305 * 7 || Go\u0301 <answer>x</answer>"
-    trained = learn_tokenizer(5, Recipe(name="x", title="x", imitated="x", mix=ARITHMETIC.mix[:1], measured=()))
+    mix = ARITHMETIC.mix[:1]
+    trained = learn_tokenizer(5, Recipe(name="x", title="x", imitated="x", mix=mix, measured=(), split_lines=True))
     with tempfile.TemporaryDirectory() as directory:
         trained.save_pretrained(directory)
         new_model(trained).config.save_pretrained(directory)
         loaded = load_tokenizer(directory)
     assert type(loaded) is not type(trained)
+    assert not [token for token in loaded.get_vocab() if "\u010a" in token and token != "\u010a"]
     assert loaded.encode(text) == trained.encode(text)
 
 

@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 
 import { LiveSocket } from "../../../static/js/core/live_socket.js";
 
-/** @typedef {{ readyState: number, url: string, sent: string[], close(code?: number): void }} FakeSocket */
+/** @typedef {EventTarget & { readyState: number, url: string, sent: string[], close(code?: number): void }} FakeSocket */
 
 /** @type {(() => void)[]} what was scheduled; the tests run it without waiting */
 let due = [];
@@ -114,6 +114,54 @@ test("a tab that is signed out does not connect again", () => {
   sockets[0].close(4401);
   wait();
   assert.equal(sockets.length, 1);
+  assert.equal(states.at(-1), "stale");
+});
+
+/** Moves the clock on; the socket checks itself every second. */
+function passes(/** @type {LiveSocket<{ kind: string }>} */ socket, /** @type {number} */ seconds) {
+  const real = Date.now;
+  const start = real();
+  for (let second = 1; second <= seconds; second += 1) {
+    Date.now = () => start + 1000 * second;
+    socket.checkConnection();
+  }
+  Date.now = real;
+}
+
+function opened(more = {}) {
+  const { socket, states } = connect(more);
+  sockets[0].readyState = 1;
+  sockets[0].dispatchEvent(new Event("open"));
+  return { socket, states };
+}
+
+test("a visible page without an answer says within 5 seconds since when, and an answer takes it back", () => {
+  /** @type {string[]} */
+  const details = [];
+  const { socket, states } = opened({
+    onState: (/** @type {string} */ state, /** @type {string} */ detail) => details.push(`${state} ${detail ?? ""}`),
+  });
+  assert.equal(states.length, 0);
+  passes(socket, 5);
+  assert.match(details.at(-1) ?? "", /^stale offline since .*\d/);
+  assert.equal(details.filter((one) => one.startsWith("stale")).length, 1); // it is said once
+  assert.ok(sockets[0].sent.length >= 3, "it asks every two seconds");
+  socket.receive({ kind: "pong", time: 0, server_time: 0 });
+  assert.equal(details.at(-1), "live ");
+  assert.equal(sockets.length, 1); // the socket is the same
+});
+
+test("a hidden page asks rarely and says nothing", () => {
+  const { socket, states } = opened();
+  page.hidden = true;
+  passes(socket, 12);
+  assert.equal(states.includes("stale"), false);
+  assert.equal(sockets[0].sent.length, 1); // when it was opened
+});
+
+test("a browser that loses its network says so at once", () => {
+  const { states } = opened();
+  browserWindow.dispatchEvent(new Event("offline"));
   assert.equal(states.at(-1), "stale");
 });
 
