@@ -106,7 +106,7 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/environments/new/?kind=frozen_lake"), View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
-        View("/styleguide/", complete=False), View("/accounts/login/", signed_out),
+        View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out),
     ]  # fmt: skip
 
