@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from engine.verdict.types import Verdict
 
@@ -134,6 +134,27 @@ class EvaluationCompleted(EventBase):
     final: bool = False
 
 
+class ProblemsPlayed(EventBase):
+    """Which problems the episodes of an evaluation had and which were solved, so that evaluations can be compared on
+    the problems that both played. It follows its `evaluation_completed` and takes 20 bytes an episode.
+
+    `problems` are hashes of 16 hexadecimal digits, one for each episode with an outcome; `solved` has as many digits, 1
+    for a success.
+    """
+
+    kind: Literal["problems_played"] = "problems_played"
+    environment: str  # the tag in the config
+    problems: list[Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]]
+    solved: Annotated[str, Field(pattern=r"^[01]*$")]
+    final: bool = False
+
+    @model_validator(mode="after")
+    def _one_outcome_for_each(self) -> Self:
+        if len(self.problems) != len(self.solved):
+            raise ValueError(f"{len(self.problems)} problems and {len(self.solved)} outcomes: give one for each.")
+        return self
+
+
 class CheckpointSaved(EventBase):
     kind: Literal["checkpoint_saved"] = "checkpoint_saved"
     path: str  # relative to the run directory
@@ -206,6 +227,7 @@ Event = Annotated[
     | TrajectoriesRecorded
     | TrajectoriesRemoved
     | EvaluationCompleted
+    | ProblemsPlayed
     | CheckpointSaved
     | SettingsChanged
     | AlertRaised

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.launch.installation import free_port
 
-TESTS = ["tests/webapp", "tests/workers", "-m", "not slow"]
+TESTS = ["tests/webapp", "tests/workers", "-m", "not slow and not unit"]  # what has a database
 DIRECTORIES = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)  # Debian keeps them off the PATH
 
 

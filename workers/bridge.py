@@ -14,6 +14,7 @@ from engine.events import MACHINES, AlertRaised, Event, PhaseChanged, RunStarted
 from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
+from webapp.evaluations.outcomes import save_outcomes
 from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
@@ -130,6 +131,8 @@ def _save(rows: Rows) -> None:
         unique_fields=["run", *EVALUATION_KEYS],
         update_fields=EVALUATION_VALUES,
     )
+    for played in rows.played.values():
+        save_outcomes(rows.run, played)
     Alert.objects.bulk_create(rows.alerts, INSERT_BATCH, ignore_conflicts=True)
     _save_checkpoints(rows)
 

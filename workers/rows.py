@@ -16,6 +16,7 @@ from engine.events import (
     Event,
     GroupsFiltered,
     PhaseChanged,
+    ProblemsPlayed,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -61,6 +62,7 @@ class Rows:
     texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by file and offset
     lost: dict[str, list[LostTrajectory]] = field(default_factory=dict)  # by file
     evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
+    played: dict[tuple[int, str, bool], ProblemsPlayed] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
     cut: int | None = None
@@ -86,6 +88,8 @@ class Rows:
             case EvaluationCompleted():
                 row = Evaluation(run=self.run, **{name: getattr(event, name) for name in EVALUATION_FIELDS})
                 self.evaluations[row.step, row.environment, row.final] = row
+            case ProblemsPlayed() if event.problems:
+                self.played[event.step, event.environment, event.final] = event
             case CheckpointSaved():
                 values = {name: getattr(event, name) for name in CHECKPOINT_FIELDS}
                 self.checkpoints[event.path] = Checkpoint(run=self.run, **values)
@@ -93,7 +97,7 @@ class Rows:
                 self.alerts.append(Alert.of(self.run, event))
             case VerdictUpdated():
                 self.fields["verdict"] = event.verdict.model_dump(mode="json")
-            case SettingsChanged() | ClusterReleased() | RunFinished() | RunFailed():
+            case ProblemsPlayed() | SettingsChanged() | ClusterReleased() | RunFinished() | RunFailed():
                 pass  # stored as event rows only
             case _:
                 assert_never(event)
@@ -120,6 +124,7 @@ class Rows:
             for path in above:
                 del by_path[path]
         self.evaluations = {key: row for key, row in self.evaluations.items() if row.step <= kept and not row.final}
+        self.played = {key: event for key, event in self.played.items() if event.step <= kept and not event.final}
         self.alerts = [alert for alert in self.alerts if alert.step <= kept or alert.rule == MACHINES]
         self.fields["step"] = max(kept, 0)
         return kept if self.cut is None else min(kept, self.cut)
@@ -148,9 +153,10 @@ class Rows:
 
 
 def _has_event_row(event: Event) -> bool:
-    """Steps and groups have tables of their own. A verdict has a row where its label begins; the run has the newest."""
+    """Steps, groups and outcomes of evaluations have tables of their own. A verdict has a row where its label begins;
+    the run has the newest."""
     match event:
-        case StepCompleted() | GroupsFiltered():
+        case StepCompleted() | GroupsFiltered() | ProblemsPlayed():
             return False
         case VerdictUpdated():
             return event.verdict.since == event.step

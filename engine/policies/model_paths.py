@@ -10,12 +10,13 @@ _MODELS = Path(__file__).parent.parent / "models" / "tiny"
 BUNDLED: dict[str, Path] = {
     "tiny": _MODELS / "weights",
     "tiny-arithmetic": _MODELS / "arithmetic_weights",
+    "tiny-bandit": _MODELS / "bandit_weights",
     "tiny-boards": _MODELS / "board_weights",
 }
 
 
 def model_source(path: str) -> str:
-    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-boards`."""
+    """A directory or hub id. Those that ship have names: `tiny`, `tiny-bandit`, `tiny-arithmetic`, `tiny-boards`."""
     return str(BUNDLED.get(path, path))
 
 

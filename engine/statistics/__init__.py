@@ -7,6 +7,7 @@
 | the mean of something skewed, such as returns | `bootstrap` |
 | one score per training seed | `means` |
 | two entries on the same seeds | `paired` |
+| two evaluations, on the problems that both played | `shared_problems` |
 | many comparisons at once | `multiple_comparisons` |
 
 scipy takes most of a second to import, so functions import it where they need it: Wilson and Newcombe do without.

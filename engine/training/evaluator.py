@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import EnvironmentFault
-from engine.events import EvaluationCompleted
+from engine.events import EvaluationCompleted, ProblemsPlayed
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
@@ -53,6 +53,17 @@ class Evaluation:
             faults=len(self.trajectories) - episodes,
             problems=len({trajectory.problem for trajectory in played}),
             trained_on=sum(trajectory.problem in self.seen for trajectory in played),
+            final=final,
+        )
+
+    def problems_played(self, step: int, *, final: bool) -> ProblemsPlayed:
+        """The outcome of each episode that counts, by its problem."""
+        played = [trajectory for trajectory in self.trajectories if trajectory.has_outcome]
+        return ProblemsPlayed(
+            step=step,
+            environment=self.environment,
+            problems=[f"{trajectory.problem:016x}" for trajectory in played],
+            solved="".join(str(int(trajectory.success)) for trajectory in played),
             final=final,
         )
 

@@ -259,8 +259,9 @@ class Trainer:
         played = [trajectory for result in results for trajectory in result.trajectories]
         self.recorder.report(self.recorder.held_out(step, played), self.events)
         completed = [result.event(step, final=final) for result in results]
-        for evaluation in completed:
+        for result, evaluation in zip(results, completed, strict=True):
             self.events.emit(evaluation)
+            self.events.emit(result.problems_played(step, final=final))
         self.progress.evaluated = step
         self.progress.held_out[str(step)] = success_of(completed)
         found = self.detectors.observe_evaluation(step, held_out_metrics(completed))

@@ -2,6 +2,7 @@
 // functions of Plotly that are called. Types alone: nothing of this file is loaded by a page.
 
 import type { Curves } from "./charts/curves.js";
+import type { ForkPoint, Lineage } from "./charts/lineage.js";
 import type { RunStore } from "./run/store.js";
 import type { RunView } from "./run/view_state.js";
 
@@ -246,6 +247,7 @@ export interface RunState {
   requested: string;
   step: number;
   total_steps: number;
+  ancestor_steps: number;
   seconds: number;
   attempt: number;
   restarts: number;
@@ -412,12 +414,13 @@ export interface Metric {
   log?: boolean;
 }
 
-export type Axis = "step" | "tokens" | "seconds" | "elapsed" | "time";
+export type Axis = "step" | "lineage" | "tokens" | "seconds" | "elapsed" | "time";
 export type Window = [from: number, to: number];
 
 /** A step on every axis. `first` is the first step of the range that it stands for in a thinned curve. */
 export interface Position {
   step: number;
+  lineage?: number; // with the steps of the run's ancestors
   tokens: number;
   seconds: number;
   elapsed: number;
@@ -429,6 +432,7 @@ export interface Position {
 /** A value at a position; of a range of steps the mean, with the extremes and the steps that had them. */
 export interface Point extends Position {
   y: number;
+  of?: string; // the ancestor whose point it is
   low?: number | null;
   high?: number | null;
   lowAt?: number | null;
@@ -498,11 +502,24 @@ export interface Marks {
 
 /** What marks are made from. */
 export interface MarkSource {
-  store: Pick<ChartStore, "alerts" | "settings" | "requestedBy"> & {
+  store: Pick<ChartStore, "alerts" | "settings" | "requestedBy" | "forks"> & {
     curves: { position(step: number): Position | null };
   };
   view: Pick<View, "axis">;
   css: Css;
+}
+
+/** The run that a fork descends from by its checkpoint of step `upto`; `before` are the steps of its own ancestors. */
+export interface Ancestor {
+  id: string;
+  name: string;
+  upto: number;
+  before: number;
+}
+
+export interface LineageFacts {
+  before: number;
+  ancestors: Ancestor[];
 }
 
 /** What charts ask of curves; of several runs, `CurvesOfRuns` answers for all. */
@@ -517,6 +534,8 @@ export interface ChartStore {
   alerts: AlertRaised[];
   settings: SettingsChanged[];
   requestedBy: Askers;
+  lineage?: Lineage; // of a single run
+  forks?: ForkPoint[];
 }
 
 /** What is drawn: a run's store and how the reader looks at it; `mark` is a step that has a line. */

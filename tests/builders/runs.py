@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 from typing import Any
 
 from engine.config import EnvironmentConfig, RunConfig
+from engine.events import ProblemsPlayed
 from engine.statistics.proportions import wilson
 from webapp.environments.models import EnvironmentVersion
 from webapp.evaluations.models import Evaluation
+from webapp.evaluations.outcomes import save_outcomes
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
 
@@ -55,7 +58,8 @@ def add_evaluation(
     run: Run, *, successes: int, episodes: int = 256, step: int = 60, final: bool = True, **values: Any
 ) -> Evaluation:
     low, high = wilson(successes, episodes)
-    return Evaluation.objects.create(
+    outcomes: str = values.pop("outcomes", "")  # a 0 or 1 for each of problems 0, 1, …
+    row = Evaluation.objects.create(
         run=run,
         step=step,
         time=1.0,
@@ -69,3 +73,14 @@ def add_evaluation(
         final=final,
         **{"first_seed": 1_000_000_000, "temperature": 1.0, **values},
     )
+    if outcomes:
+        record_outcomes(row, outcomes)
+    return row
+
+
+def record_outcomes(row: Evaluation, solved: str, problems: Sequence[int] = ()) -> None:
+    """Outcomes of problems 0, 1, … or of those given."""
+    hashes = [f"{problem:016x}" for problem in problems or range(len(solved))]
+    played = ProblemsPlayed(step=row.step, environment=row.environment, final=row.final, problems=hashes, solved=solved)
+    save_outcomes(row.run, played)
+    row.refresh_from_db()

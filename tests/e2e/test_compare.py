@@ -34,7 +34,7 @@ def runs_of(*names: str, steps: int = 20) -> list[RecordedRun]:
         made = [RecordedRun(name=name) for name in names]
         for number, recorded in enumerate(made, start=1):
             recorded.stream.seed(number)
-            Run.objects.filter(pk=recorded.run.pk).update(config={**recorded.run.config, "seed": number})
+            Run.objects.filter(pk=recorded.run.pk).update(config={**recorded.run.config, "seed": number}, colour=number)
             recorded.take_steps(steps)
             recorded.deliver()
         return made
@@ -106,8 +106,8 @@ def test_adding_and_removing_runs_keeps_colours_and_zoom(page: Page) -> None:
     before = drawn(page, SUCCESS, 2).evaluate(COLOURS)
     page.get_by_text("Select runs").click()
     page.get_by_label("shy-lynx").check()
-    page.get_by_role("button", name="Compare").click()
-    page.wait_for_url(re.compile("colours="))
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url(re.compile(",".join(recorded.run.pk for recorded in runs)))
     plot = drawn(page, SUCCESS, 3)
     assert plot.evaluate(COLOURS)[:2] == before
     assert window(plot) == ["5.0000", "12.0000"]

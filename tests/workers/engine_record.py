@@ -73,6 +73,12 @@ class Record:
             final=final,
         )
 
+    def played(self, step: int, *, solved: str = "11000000", final: bool = False) -> None:
+        problems = [f"{problem:016x}" for problem in range(len(solved))]
+        self.event(
+            "problems_played", step=step, environment="FrozenLake", problems=problems, solved=solved, final=final
+        )
+
     def file(self, run: Run, step: int, members: int = 2) -> None:
         path = f"trajectories/train/step_{step}.jsonl.zst"
         write_trajectory_file(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])

@@ -8,6 +8,8 @@ from engine.rollout.trajectory_files import read_record
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
 from tests.workers.workplace import seqs_in_rows
+from webapp.evaluations.models import ProblemList
+from webapp.evaluations.outcomes import tally_of
 from webapp.live.reading import events_after
 from webapp.runs.models import Run
 from workers import lease
@@ -73,6 +75,24 @@ def test_reading_again_changes_nothing(run: Run) -> None:
     run.refresh_from_db()
     assert Bridge(run, 1).drain()
     assert rows_of(run) == before
+
+
+def test_the_outcomes_of_an_evaluation_are_in_its_row_whether_read_together_or_later(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.evaluation(2)
+    record.played(2)
+    bridge = Bridge(run, 1)
+    bridge.drain()
+    record.evaluation(4)
+    bridge.drain()
+    record.played(4, solved="00000011")
+    bridge.drain()
+    found = [tally_of(row) for row in run.evaluations.order_by("step")]
+    assert found[0] == {0: (1, 1), 1: (1, 1), **dict.fromkeys(range(2, 8), (1, 0))}
+    assert found[1] == {6: (1, 1), 7: (1, 1), **dict.fromkeys(range(6), (1, 0))}
+    assert ProblemList.objects.count() == 1
+    assert not run.events.filter(kind="problems_played").exists()
 
 
 def test_an_incomplete_last_line_is_read_once_complete(run: Run) -> None:

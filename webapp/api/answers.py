@@ -48,4 +48,8 @@ def run_summary(run: Run) -> dict[str, Any]:
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "archived_at": run.archived_at.isoformat() if run.archived_at else None,
         "cloned_from": run.cloned_from_id,
+        "forked_from": run.forked_from_id,
+        "fork_step": run.fork_step,
+        "lineage_step": run.lineage_step,
+        "colour": run.colour,
     }

@@ -178,9 +178,19 @@ def _schemas() -> Schema:
         "RunDetail": {
             "allOf": [
                 _ref("Run"),
-                _object({"config": _ref("RunConfig"), "status": _ref("Status"), "verdict": _maybe("Verdict")}),
+                _object(
+                    {
+                        "config": _ref("RunConfig"),
+                        "status": _ref("Status"),
+                        "verdict": _maybe("Verdict"),
+                        "settings_history": {"type": "array", "items": _ref("ChangedSetting")},
+                        "ancestors": {"type": "array", "items": _ref("Ancestor")},
+                    }
+                ),
             ]
         },
+        "ChangedSetting": _object({"field": TEXT, "step": INTEGER, "old": {}, "new": {}}),
+        "Ancestor": _object({"id": TEXT, "name": TEXT, "upto": INTEGER, "before": INTEGER}),
         "Status": _object(dict.fromkeys(("key", "label", "reason", "icon"), TEXT)),
         "RegimeMap": _object(
             {
@@ -239,8 +249,10 @@ def _run() -> Schema:
     return _object(
         dict.fromkeys(texts, TEXT)
         | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "restarts", "restart_budget", "last_seq"), INTEGER)
-        | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from"), maybe_text)
+        | dict.fromkeys(("ancestor_steps", "lineage_step", "colour"), INTEGER)
+        | dict.fromkeys(("started_at", "finished_at", "archived_at", "cloned_from", "forked_from"), maybe_text)
         | dict.fromkeys(("eta_seconds", "last_heartbeat_at"), maybe_number)
+        | {"fork_step": {"type": ["integer", "null"]}}
         | {
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},

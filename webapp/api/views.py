@@ -17,7 +17,9 @@ from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
 from webapp.queries import BadQuery, Query
 from webapp.runs import live_settings, services
+from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
+from webapp.runs.settings_history import as_json, history_of
 from webapp.runs.states import RunState
 from webapp.runs.verdicts import regimes_of, status_of
 
@@ -59,9 +61,16 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @api("GET", "HEAD")
 def run_detail(request: HttpRequest, run_id: str) -> HttpResponse:
     Query(request, ())
-    run = get_object_or_404(Run, pk=run_id)
+    run = get_object_or_404(Run.objects.select_related("forked_from"), pk=run_id)
     return JsonResponse(
-        {**run_summary(run), "status": asdict(status_of(run)), "verdict": run.verdict or None, "config": run.config}
+        {
+            **run_summary(run),
+            "status": asdict(status_of(run)),
+            "verdict": run.verdict or None,
+            "config": run.config,
+            "settings_history": as_json(history_of(run)),
+            "ancestors": lineage_facts(run)["ancestors"],
+        }
     )
 
 

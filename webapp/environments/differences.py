@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pydantic import ValidationError
 
 from engine.environments import environment_class
 from engine.errors import ConfigError
+
+SMALLEST_DECIMAL = 1e-7  # smaller ones have an exponent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,11 @@ def with_defaults(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
     """Every key of `configs`, in order of first appearance; of a list that is empty in some, only what others have."""
-    flat = [flatten(with_defaults(config)) for config in configs]
+    return leaf_differences([flatten(with_defaults(config)) for config in configs])
+
+
+def leaf_differences(flat: Sequence[Mapping[str, Any]]) -> Differences:
+    """The same of configurations that are flattened already."""
     found = dict.fromkeys(key for leaves in flat for key in leaves)
     inner = {key[:at] for key in found for at, sign in enumerate(key) if sign == "."}
     keys = [key for key in found if key not in inner]
@@ -68,5 +75,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> Differences:
 
 
 def shown(value: Any) -> str:
-    """A leaf as text: strings without quotes, everything else as JSON."""
+    """A leaf as text: strings without quotes, everything else as JSON, but 0.00005 instead of 5e-05."""
+    if isinstance(value, float) and SMALLEST_DECIMAL <= abs(value) < 1:
+        return format(Decimal(repr(value)), "f")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

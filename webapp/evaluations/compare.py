@@ -1,24 +1,20 @@
-"""The comparison of runs: which runs, in which colours, with which metrics; differences of settings and results."""
+"""The comparison of runs: which runs, how they are drawn, with which metrics; differences of settings."""
 
 from __future__ import annotations
 
-import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from engine.statistics.intervals import Interval
-from engine.statistics.proportions import newcombe
 from webapp.environments.differences import Differences
-from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.same_config import LABELS, same_but_seed
 from webapp.live.outline import metric_names as names_of
 from webapp.runs.models import Run
-from webapp.whole_numbers import whole_number
 
 MOST_RUNS = 10
-COLOURS = 10
+DASHES = 6  # solid, and five patterns that charts draw
+START = "model.start_from."  # the lineage says it
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
 MOST_METRICS = 24
 MOST_DIFFERENCES = 3  # shown next to a run's name
@@ -26,59 +22,25 @@ MOST_DIFFERENCES = 3  # shown next to a run's name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What the URL selects, with invalid parts dropped. Display options of the charts are read by the browser."""
+    """What the URL selects, with invalid parts dropped. Display options of the charts are read by the browser.
+
+    `dashes` has a line pattern for each run, 0 for a solid line.
+    """
 
     runs: list[Run]
-    colours: list[int]
+    dashes: list[int]
     missing: list[str]
     metrics: list[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The newest evaluation of each run on an environment; for two comparable runs also their difference."""
-
-    environment: str
-    cells: list[Evaluation | None]
-    difference: float | None = None
-    interval: Interval | None = None
-    note: str = ""
-
-    @property
-    def shown_cells(self) -> list[dict[str, Any] | None]:
-        return [_shown(cell) if cell else None for cell in self.cells]
-
-    @property
-    def summary(self) -> str:
-        """The difference in percentage points with its 95% interval; empty where there is none."""
-        if self.difference is None or self.interval is None:
-            return ""
-        low, high = (f"{end * 100:+.1f}" for end in self.interval)
-        verdict = "not significant" if self.interval.contains(0.0) else "significant"
-        return f"{self.difference * 100:+.1f} points (95% interval {low} to {high}): {verdict}"
-
-
-def _shown(cell: Evaluation) -> dict[str, Any]:
-    return {
-        "success": percent(cell.success),
-        "low": percent(cell.low),
-        "high": percent(cell.high),
-        "solved": f"{cell.successes}/{cell.episodes}",
-        "faults": cell.faults,
-        "trained_on": cell.trained_on,
-        "step": cell.step,
-        "final": cell.final,
-    }
-
-
 def read_view(query: Mapping[str, str]) -> View:
     requested = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))[:MOST_RUNS]
-    found = Run.objects.in_bulk(requested)
+    found = Run.objects.select_related("forked_from").in_bulk(requested)
     runs = [found[pk] for pk in requested if pk in found]
     metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
     return View(
         runs=runs,
-        colours=colours(runs, _whole_numbers(query.get("colours", ""))),
+        dashes=dashes(runs),
         missing=[pk for pk in requested if pk not in found],
         metrics=list(dict.fromkeys(metrics))[:MOST_METRICS],
     )
@@ -91,15 +53,14 @@ def first_metrics(runs: list[Run]) -> list[str]:
     return [FIRST_METRICS[0], *held_out, *FIRST_METRICS[1:]]
 
 
-def colours(runs: list[Run], kept: Sequence[int] = ()) -> list[int]:
-    """A series colour, 1 to 10, per run: first those in `kept`, so that colours stay when runs come and go, then the
-    colour derived from the run's ID, or the next free one."""
-    taken = [colour for colour in dict.fromkeys(kept) if 1 <= colour <= COLOURS][: len(runs)]
-    for run in runs[len(taken) :]:
-        wanted = zlib.crc32(run.pk.encode()) % COLOURS
-        free = (slot for slot in ((wanted + step) % COLOURS + 1 for step in range(COLOURS)) if slot not in taken)
-        taken.append(next(free, wanted + 1))
-    return taken
+def dashes(runs: Sequence[Run]) -> list[int]:
+    """A run has its own colour here too; where several have the same, the first is solid and the others are dashed."""
+    seen: Counter[int] = Counter()
+    found = []
+    for run in runs:
+        found.append(seen[run.colour] % DASHES)
+        seen[run.colour] += 1
+    return found
 
 
 def seed_groups(runs: list[Run]) -> list[int | None]:
@@ -127,7 +88,7 @@ def seed_of(run: Run) -> int | None:
 def short_differences(differences: Differences | None, count: int) -> list[str]:
     """For each of `count` runs the first few settings that differ, as one line."""
     rows = differences.differing if differences else []
-    shown = [row for row in rows if row.key not in LABELS]
+    shown = [row for row in rows if row.key not in LABELS and not row.key.startswith(START)]
     return [
         " · ".join(
             f"{row.key.rpartition('.')[2]} {row.values[i]}"
@@ -142,45 +103,3 @@ def metric_names(runs: list[Run]) -> list[str]:
     """All metrics of the runs, and their held-out success."""
     tags = Evaluation.objects.filter(run__in=runs).values_list("environment", flat=True).distinct()
     return sorted({name for run in runs for name in names_of(run)} | {f"eval/{tag}/success" for tag in tags})
-
-
-def results(runs: list[Run]) -> list[Result]:
-    """One row per environment on which any of the runs was evaluated."""
-    newest: dict[str, dict[str, Evaluation]] = {}
-    for row in Evaluation.objects.filter(run__in=runs).order_by("final", "step"):
-        newest.setdefault(row.environment, {})[row.run_id] = row
-    return [_result(name, [by_run.get(run.pk) for run in runs]) for name, by_run in sorted(newest.items())]
-
-
-def _result(environment: str, cells: list[Evaluation | None]) -> Result:
-    if len(cells) != 2 or cells[0] is None or cells[1] is None:
-        return Result(environment=environment, cells=cells)
-    first, other = cells[0], cells[1]
-    if note := _why_not_comparable(first, other):
-        return Result(environment=environment, cells=cells, note=note)
-    return Result(
-        environment=environment,
-        cells=cells,
-        difference=first.success - other.success,
-        interval=newcombe(first.successes, first.episodes, other.successes, other.episodes),
-    )
-
-
-def _why_not_comparable(first: Evaluation, other: Evaluation) -> str:
-    mine, its = _environment_config(first), _environment_config(other)
-    if mine != its:
-        keys = sorted(key for key in {*mine, *its} if mine.get(key) != its.get(key))
-        return f"Not comparable: the environments differ in {', '.join(keys)}."
-    for name, label in (("first_seed", "first seed"), ("temperature", "temperature")):
-        if getattr(first, name) != getattr(other, name):
-            return f"Not comparable: {label} {getattr(first, name)} and {getattr(other, name)}."
-    return ""
-
-
-def _environment_config(row: Evaluation) -> dict[str, Any]:
-    configs = row.run.config.get("environments", [])
-    return next((config for config in configs if config.get("tag") == row.environment), {})
-
-
-def _whole_numbers(text: str) -> list[int]:
-    return [number for part in text.split(",") if (number := whole_number(part)) is not None]

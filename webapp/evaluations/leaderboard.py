@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from engine.statistics.proportions import newcombe_many
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
+from webapp.evaluations.ties import mark_ties
+from webapp.runs.models import Run
+from webapp.runs.settings_history import described, settings_histories
 from webapp.runs.states import RunState
 
 BAR = 200  # width of the drawn scale from 0 to 1
+RUN_FIELDS = ("colour", "fork_step", "ancestor_steps", "step", "forked_from__name")
 PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
 
 
@@ -38,13 +41,23 @@ class Entry:
     version: str  # name and number of the environment's version, empty for a run that has none
     tag: str
     protocol: tuple[Any, ...]
+    problem_list: str | None  # key of the problems that were played, None if they were not recorded
+    solved: bytes
     rank: int = 0
     tied: bool = False  # not significantly different from the best
+    shared_problems: int = 0  # that this and the best played and are compared on; 0 if taken as independent
     protocol_difference: str = ""  # from the ranked rows, where there is one
+    run: Run | None = None  # of shown entries: its colour and lineage
+    changed_settings: list[str] = field(default_factory=list)  # while it was live; of shown entries
 
     @property
     def success(self) -> float:
         return self.successes / self.episodes
+
+    @property
+    def lineage_step(self) -> int:
+        """The steps of the evaluated weights, with those of ancestors."""
+        return self.step + (self.run.ancestor_steps if self.run else 0)
 
     @property
     def percent(self) -> str:
@@ -102,6 +115,16 @@ class Table:
         return len(self.ranked) + len(self.other_protocols) - shown
 
     @property
+    def compared_on(self) -> str:
+        """How the rows are compared with the best."""
+        counts = sorted({entry.shared_problems for entry in self.ranked[1:]})
+        paired = [str(count) for count in counts if count]
+        basis = f"on the {' or '.join(paired)} problems that both played" if paired else ""
+        independent = "as independent episodes" if 0 in counts else ""
+        both = "; others ".join(text for text in (basis, independent) if text)
+        return f"compared with the best {both}" if both else ""
+
+    @property
     def has_ties(self) -> bool:
         return len(self.ranked) > 1 and self.ranked[1].tied
 
@@ -117,6 +140,17 @@ def tables() -> list[Table]:
         grouped.setdefault(key, []).append(_entry(row, facts))
     found = [_table(key, entries) for key, entries in grouped.items()]
     return sorted(found, key=lambda table: (-len(table.ranked), table.title))
+
+
+def add_run_facts(shown: list[Table]) -> None:
+    """What only the shown rows need of their runs."""
+    entries = [entry for table in shown for entry in [*table.shown, *table.shown_other_protocols]]
+    ids = {entry.run_id for entry in entries}
+    runs = Run.objects.select_related("forked_from").only(*RUN_FIELDS).in_bulk(ids)
+    histories = settings_histories(ids)
+    for entry in entries:
+        entry.run = runs.get(entry.run_id)
+        entry.changed_settings = described(histories.get(entry.run_id, []))
 
 
 def _final_rows() -> list[Mapping[str, Any]]:
@@ -138,6 +172,8 @@ def _final_rows() -> list[Mapping[str, Any]]:
         "first_seed",
         "temperature",
         "step",
+        "problem_list_id",
+        "solved",
     )
     return list(found)
 
@@ -168,6 +204,8 @@ def _entry(row: Mapping[str, Any], facts: RunFacts) -> Entry:
         step=row["step"],
         version=f"{definition} v{number}" if definition else "",
         tag=row["environment"],
+        problem_list=row["problem_list_id"],
+        solved=bytes(row["solved"]),
         protocol=(row["episodes"], row["first_seed"], row["temperature"], facts.think, facts.context),
     )
 
@@ -192,15 +230,11 @@ def _table(key: str, entries: list[Entry]) -> Table:
 
 
 def _rank(ranked: list[Entry]) -> None:
-    """Equal rates share a rank. Tied with the best are those whose 95% interval of the difference to it holds 0."""
-    best = ranked[0]
-    low, _ = newcombe_many(
-        best.successes, best.episodes, [one.successes for one in ranked], [one.episodes for one in ranked]
-    )
-    for index, (entry, lowest_difference) in enumerate(zip(ranked, low.tolist(), strict=True)):
+    """Equal rates share a rank."""
+    mark_ties(ranked)
+    for index, entry in enumerate(ranked):
         same = index > 0 and ranked[index - 1].success == entry.success
         entry.rank = ranked[index - 1].rank if same else index + 1
-        entry.tied = lowest_difference <= 0
 
 
 def protocol_difference(protocol: tuple[Any, ...], usual: tuple[Any, ...]) -> str:

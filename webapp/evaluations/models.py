@@ -7,6 +7,16 @@ from django.db import models
 from webapp.runs.models import Run
 
 
+class ProblemList(models.Model):
+    """The problems of an evaluation's episodes in order. Evaluations on the same held-out seeds share one."""
+
+    id = models.CharField(primary_key=True, max_length=32)  # a hash of `problems`
+    problems = models.BinaryField()  # 8 bytes each, big-endian
+
+    def __str__(self) -> str:
+        return f"{len(self.problems) // 8} problems"
+
+
 class Evaluation(models.Model):
     """One `evaluation_completed` event. Success has a 95% Wilson interval."""
 
@@ -26,6 +36,8 @@ class Evaluation(models.Model):
     first_seed = models.BigIntegerField()
     temperature = models.FloatField()
     final = models.BooleanField(default=False)
+    problem_list = models.ForeignKey(ProblemList, null=True, on_delete=models.PROTECT, related_name="evaluations")
+    solved = models.BinaryField(default=bytes)  # a bit for each of `problem_list`; empty if that is not known
 
     class Meta:
         ordering = ["step"]

@@ -11,13 +11,16 @@ from django.views.decorators.http import require_safe
 
 from engine.metrics import GLOSSARY
 from engine.statistics.means import t_quantile
-from webapp.environments.differences import differences
+from webapp.environments.differences import leaf_differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import same_config
 from webapp.evaluations.first_curves import first_curves
-from webapp.evaluations.leaderboard import tables
+from webapp.evaluations.leaderboard import add_run_facts, tables
+from webapp.evaluations.results import chosen_pair, results
 from webapp.evaluations.same_config import Pair
+from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
+from webapp.runs.settings_history import settings_histories, with_history
 
 CHOICES = 60
 MOST_ROWS = 1000
@@ -31,6 +34,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     everything = request.GET.get("rows") == str(MOST_ROWS)
     for table in shown if everything else []:
         table.most_rows = MOST_ROWS
+    add_run_facts(shown)
     context = {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
     return render(request, "evaluations/leaderboard.html", context)
 
@@ -38,7 +42,9 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     view = comparison.read_view(request.GET)
-    found = differences([run.config for run in view.runs]) if len(view.runs) > 1 else None
+    histories = settings_histories([run.pk for run in view.runs])
+    configs = [with_history(run.config, histories.get(run.pk, [])) for run in view.runs]
+    found = leaf_differences(configs) if len(view.runs) > 1 else None
     differing = comparison.short_differences(found, len(view.runs))
     return render(
         request,
@@ -46,8 +52,9 @@ def compare(request: HttpRequest) -> HttpResponse:
         {
             "view": view,
             "first_curves": first_curves(view.runs, view.metrics, request.GET.get("hidden", "").split(",")),
-            "runs": list(zip(view.runs, view.colours, strict=True)),
-            "legend": list(zip(view.runs, view.colours, differing, strict=True)),
+            "runs": list(zip(view.runs, view.dashes, strict=True)),
+            "legend": list(zip(view.runs, view.dashes, differing, strict=True)),
+            "has_forks": any(run.ancestor_steps for run in view.runs),
             "metric_names": comparison.metric_names(view.runs),
             "settings": {
                 "runs": _series_sources(view),
@@ -55,7 +62,9 @@ def compare(request: HttpRequest) -> HttpResponse:
                 "quantiles": [t_quantile(df) for df in range(1, comparison.MOST_RUNS)],
             },
             "differences": found,
-            "results": comparison.results(view.runs),
+            "results": results(view.runs),
+            "pair": chosen_pair(view.runs, request.GET.dict()),
+            "kept_query": [(key, value) for key, value in request.GET.items() if key not in ("first", "other")],
             "pairs": _pairs(view.runs),
             "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
             "most_runs": comparison.MOST_RUNS,
@@ -74,9 +83,11 @@ def _series_sources(view: comparison.View) -> list[dict[str, Any]]:
     return [
         {
             **{key: run.live_state()[key] for key in ("id", "name", "state", "shown_as", "label", "step")},
-            "colour": colour,
+            "colour": run.colour,
+            "dash": dash,
+            "lineage": lineage_facts(run),
             "group": group,
             "seed": comparison.seed_of(run),
         }
-        for run, colour, group in zip(view.runs, view.colours, groups, strict=True)
+        for run, dash, group in zip(view.runs, view.dashes, groups, strict=True)
     ]

@@ -14,6 +14,7 @@ from engine.events import Split
 from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
 from webapp.runs.indexing import enqueue_index
+from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.states import RunState
@@ -51,6 +52,7 @@ def import_run(
         run.state_reason = report.summary()
         run.step = run.total_steps = max(report.steps)
         run.finished_at = timezone.now()
+        join_lineage(run)
         run.save(force_insert=True)
         record(run, owner, "import", files=run.imported_from)
     except BaseException:

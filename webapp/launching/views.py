@@ -28,6 +28,7 @@ from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
+from webapp.runs.settings_history import described, history_of
 from webapp.whole_numbers import whole_number
 
 LONGEST_NAME = 60
@@ -165,7 +166,8 @@ def _begun(request: HttpRequest) -> Filled:
     source = _source(request.GET)
     preset = _preset(request, request.GET, source)
     step = _step(request.GET.get("step", ""))
-    values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")))
+    as_launched = request.GET.get("settings") == "launched"
+    values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")), as_launched=as_launched)
     return Filled(
         preset=preset,
         source=source,
@@ -174,7 +176,7 @@ def _begun(request: HttpRequest) -> Filled:
         values=values,
         changes=changes,
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
-        rules=_rules_of(source, preset),
+        rules=_rules_of(source, preset, as_launched=as_launched),
     )
 
 
@@ -223,6 +225,8 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "more": _with_errors(filled.more, errors),
         "kept": more_environments.kept_choices(filled.source),
         "source": filled.source,
+        "changed_settings": described(history_of(filled.source)) if filled.source else [],
+        "as_launched": given.get("settings") == "launched",
         "fork": _fork(filled.values),
         "changes": shown(filled.changes),
         "rule_editor": editor_data(),
@@ -261,25 +265,27 @@ def _step(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _values_of(source: Run | None, step: int | None, alert: int | None) -> tuple[dict[str, str], list[Remedy]]:
-    """Initial values: none, the configuration of the cloned run, or the forked run's with its settings as of now. With
-    an alert they have the changes that it suggests, which are returned as well."""
+def _values_of(
+    source: Run | None, step: int | None, alert: int | None, *, as_launched: bool
+) -> tuple[dict[str, str], list[Remedy]]:
+    """Initial values: none, or those of the cloned or forked run with the settings that it has now or had at launch.
+    With an alert they have the changes that it suggests, which are returned as well."""
     if source is None:
         return {}, []
     raised = source.alerts.filter(seq=alert).first() if alert is not None else None
-    if step is None and raised is None:
+    if as_launched and step is None and raised is None:
         return run_config.flatten(source.config), []
     config = current(source) if step is None else forks.started_at(source, step)
     config, changes = rescue(raised, config) if raised is not None else (config, [])
     return run_config.flatten(config.model_dump(mode="json")), changes
 
 
-def _rules_of(source: Run | None, preset: RunPreset) -> Any:
-    """The current alert rules of the cloned run, or those of the preset."""
+def _rules_of(source: Run | None, preset: RunPreset, *, as_launched: bool = False) -> Any:
+    """The alert rules that the cloned run has now or had at launch, or those of the preset."""
     if source is None:
         return preset.config().model_dump(mode="json")["detectors"]["rules"]
     launched_with = source.config.get("detectors", {}).get("rules")
-    return source.settings_changes.get("detectors.rules", launched_with)
+    return launched_with if as_launched else source.settings_changes.get("detectors.rules", launched_with)
 
 
 def _first_groups(source: Run | None) -> str:

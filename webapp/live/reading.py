@@ -33,8 +33,9 @@ class MetricSeries(TypedDict):
 def events_after(run: Run, seq: int, limit: int = 500) -> list[EventDict]:
     """At most `limit` events with a greater `seq`, in order, each exactly as the engine wrote it.
 
-    Steps that a resumed attempt took again are missing; its `run_started` is there. `groups_filtered` is left out: the
-    groups of a step are requested by step, since they are seldom shown and as large as everything else.
+    Steps that a resumed attempt took again are missing; its `run_started` is there. `groups_filtered` and
+    `problems_played` are left out: they are seldom shown and as large as everything else, so that the groups of a step
+    are requested by step.
 
     Rows are written together with the run's `last_seq`: up to that they are complete, whatever is committed between two
     queries.

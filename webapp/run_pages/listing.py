@@ -34,7 +34,7 @@ class RunRow:
 
 def find_runs(query: Mapping[str, str]) -> QuerySet[Run]:
     """Runs selected by the query: `show`, `q` in names, `archived`, and `before` for older pages."""
-    runs = Run.objects.select_related("owner", "environment_version__definition")
+    runs = Run.objects.select_related("owner", "environment_version__definition", "forked_from")
     runs = runs.filter(archived_at__isnull=query.get("archived") != "1")
     states = FILTERS.get(query.get("show", "all"), FILTERS["all"])[1]
     if states is not None:

@@ -19,6 +19,7 @@ from webapp.run_pages.snapshot import run_snapshot
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
+from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
 from webapp.runs.verdicts import recorded_verdict, status_of
 from webapp.trajectories.models import Trajectory
@@ -33,6 +34,7 @@ class Tab:
     template: str
 
 
+MOST_FORKS = 20  # that are listed
 LATEST = 8  # trajectories on the overview
 
 TABS = (
@@ -65,6 +67,8 @@ def run_page(run: Run) -> dict[str, Any]:
         "command": shell_command(f"runs/{run.pk}"),
         "live_fields": live_nodes(run),
         "origin": origin(run),
+        "lineage": lineage_facts(run),
+        "forks": run.forks.order_by("fork_step", "created_at")[:MOST_FORKS],
         **rules_of(run),
         "alerts": run.alerts.count() + len(run.faults),
         "latest": latest_trajectories(run),

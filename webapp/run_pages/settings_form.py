@@ -25,6 +25,7 @@ def _add_original(node: Node, launched: dict[str, str]) -> None:
     """Adds the value at launch to the help of each field that had one."""
     if isinstance(node, FormField):
         node.help = f"{node.help} Launched with {node.preset_value}."
+        node.essential = False  # this form has no part of its own for those
         return
     _add_original(node.choice, launched)
     for variant in node.variants:

@@ -17,6 +17,7 @@ from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunSta
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 FAULTS_SHOWN = 20
+COLOURS = 10  # of series, `--series-1` and so on
 
 
 def new_run_id() -> str:
@@ -40,6 +41,10 @@ class Run(models.Model):
         EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT, related_name="runs"
     )
     cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
+    forked_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
+    fork_step = models.PositiveIntegerField(null=True, blank=True)  # of the checkpoint that a fork starts from
+    ancestor_steps = models.PositiveIntegerField(default=0)  # trained before this run, by those it descends from
+    colour = models.PositiveSmallIntegerField(default=1)  # 1 to COLOURS: of its curves, on every page
     imported_from = models.CharField(max_length=200, blank=True, default="")  # names of the imported files
     config = models.JSONField()
 
@@ -112,6 +117,11 @@ class Run(models.Model):
         return RESTARTING if self.state == RunState.QUEUED and self.restart_at else self.state
 
     @property
+    def lineage_step(self) -> int:
+        """Steps that the weights have been trained for, with those of ancestors."""
+        return self.ancestor_steps + self.step
+
+    @property
     def restart_budget(self) -> int:
         """How often the run may restart by itself."""
         return int(self.config.get("checkpoint", {}).get("restarts", CheckpointConfig().restarts))
@@ -143,6 +153,7 @@ class Run(models.Model):
             "requested": self.requested,
             "step": self.step,
             "total_steps": self.total_steps,
+            "ancestor_steps": self.ancestor_steps,
             "phase": self.phase,
             "tokens": self.tokens,
             "seconds": self.seconds,
@@ -160,8 +171,8 @@ class Run(models.Model):
 
 
 class RunEvent(models.Model):
-    """Every event but `step_completed` and `groups_filtered`, which have tables. `payload` is the whole event as JSON:
-    pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
+    """Every event but `step_completed`, `groups_filtered` and `problems_played`, which have tables. `payload` is the
+    whole event as JSON: pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
 
     Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
     """

@@ -24,6 +24,7 @@ from engine.errors import CheckpointError
 from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
+from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
@@ -70,6 +71,7 @@ def submit_run(
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
     )
+    join_lineage(run)
     _pin_checkpoint(checked, run)
     source: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
     with transaction.atomic():

@@ -79,16 +79,26 @@ TINY = Recipe(
         _sokoban(0.04, turn=1),
         _sokoban(0.03, turn=4),
         _sokoban(0.02, format="grid_and_coordinates"),
-        _bandit(0.05),
-        _bandit(0.04, split="test"),
-        _bandit(0.01, reversed=True),
+        MixComponent(share=0.04, config={"kind": "bandit"}),
+        MixComponent(share=0.01, config={"kind": "bandit", "parameters": {"reversed": True}}),
     ),
     measured=(
         {"kind": "frozen_lake", "tag": "FrozenLake"},
         {"kind": "frozen_lake", "tag": "FrozenLake, slippery (0.8)", "parameters": {"success_rate": 0.8}},
         {"kind": "sokoban", "tag": "Sokoban"},
-        {"kind": "bandit", "tag": "Bandit"},
     ),
+)
+
+BANDIT = Recipe(
+    name="tiny-bandit",
+    title="Starboard tiny bandit",
+    imitated="Bandit",
+    mix=(_bandit(0.5), _bandit(0.4, split="test"), _bandit(0.1, reversed=True)),
+    measured=({"kind": "bandit", "tag": "Bandit"},),
+    random_share=1.0,
+    passes=(16384,),
+    prompt_tokens=True,
+    half_precision=True,
 )
 
 
@@ -141,17 +151,18 @@ BOARDS = Recipe(
     title="Starboard tiny boards",
     imitated="Sudoku, Rubik's cube and 2048",
     mix=(
-        _part(0.44, *SUDOKU),
-        _part(0.38, *CUBE),
-        _part(0.08, *CUBE, depth=1),
+        _part(0.50, *SUDOKU),
+        _part(0.34, *CUBE),
+        _part(0.06, *CUBE, depth=1),
         _part(0.10, *GAME_2048),
     ),
     measured=(_example(*SUDOKU), _example(*CUBE), _example(*GAME_2048)),
     random_share=0.2,
-    passes=(20480, 16384),
+    passes=(30720,),
     rows_per_update=16,
+    split_lines=True,
     prompt_tokens=True,
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, ARITHMETIC, BOARDS)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, BANDIT, ARITHMETIC, BOARDS)}

@@ -12,9 +12,10 @@ import { describe, label } from "../core/glossary.js";
 import { withModifier } from "../core/keys.js";
 import { settingsSignature } from "./setting_marks.js";
 import { withoutOutliers } from "./smoothing.js";
+import { visibleString } from "../core/visible_text.js";
 
-/** @import { AxisCut, ChartCurves, ChartHost, ChartPage, ChartSpec, Plot, Position, Trace } from "../types.js" */
-/** @typedef {Position & { y?: number }} Marked what the crosshair is at */
+/** @import { AxisCut, ChartCurves, ChartHost, ChartPage, ChartSpec, Plot, Point, Position, Trace } from "../types.js" */
+/** @typedef {Position & { y?: number, of?: string }} Marked what the crosshair is at */
 
 const COLOURS = 8;
 const SMALL = 500; // pixels of width
@@ -179,12 +180,14 @@ export class Chart {
    * @returns {Trace[]}
    */
   traces({ store, view }) {
-    const { curves } = store;
-    const colours = this.spec.names.map((_, index) => this.css(`--series-${colour(index)}`));
-    const traces = tracesOf({ names: this.spec.names, colours, curves, view });
+    const [{ curves }, { names }] = [store, this.spec];
+    const colours = names.map((_, index) => this.css(`--series-${colour(index)}`));
+    const lines = { names, colours, view };
+    const traces = [...(store.lineage?.traces(lines) ?? []), ...tracesOf({ ...lines, curves })];
     for (const tag of this.spec.heldOut ?? []) {
       const evaluations = store.evaluations.filter((one) => one.environment === tag);
-      traces.push(heldOutTrace(evaluations, { curves, view, colour: this.css("--series-2") }));
+      const look = { view, colour: this.css("--series-2") };
+      traces.push(...(store.lineage?.heldOutTraces(tag, look) ?? []), heldOutTrace(evaluations, { curves, ...look }));
     }
     return traces;
   }
@@ -206,7 +209,8 @@ export class Chart {
     const look = [view.axis, view.smoothing, view.outliers, view.revision, view.zooms, view.theme, this.log];
     const heldOut = this.spec.heldOut?.length ? store.evaluations.length : 0;
     const marks = [store.alerts.length, settingsSignature(store), heldOut];
-    return [...look, ...marks, store.curves.revisionOf(this.spec.names)].join("|");
+    const revisions = [store.curves, store.lineage].map((curves) => curves?.revisionOf(this.spec.names));
+    return [...look, ...marks, ...revisions].join("|");
   }
 
   /**
@@ -308,7 +312,7 @@ export class Chart {
       this.last.setAttribute("aria-live", "polite");
       this.hover(points[next]);
       event.preventDefault();
-    } else if (event.key === "Enter" && this.marked) this.host.onPoint(this.marked);
+    } else if (event.key === "Enter" && this.marked && !this.marked.of) this.host.onPoint(this.marked);
     else if (event.key === "Escape") this.host.onHover(null);
     else this.zoomByKey(event);
   }
@@ -334,10 +338,13 @@ export class Chart {
 
   /**
    * @param {(position: Position) => number} distance
-   * @returns {(Position & { y: number }) | null}
+   * @returns {Point | null}
    */
   nearest(distance) {
-    return nearestOf(this.page?.store.curves.points(this.spec.names[0]) ?? [], distance);
+    if (!this.page) return null;
+    const { store, view } = this.page;
+    const [name] = this.spec.names;
+    return nearestOf([...(store.lineage?.points(name, view.axis) ?? []), ...store.curves.points(name)], distance);
   }
 
   /** @param {Position} position */
@@ -362,8 +369,8 @@ export class Chart {
     const x = axis.d2p(this.drawnAt(position));
     this.line.hidden = x < 0 || x > axis._length;
     this.line.style.transform = `translateX(${Math.round(axis._offset + x)}px)`;
-    const here = this.nearest((point) => Math.abs(point.step - position.step));
-    if (here) this.last.textContent = describePoint(here);
+    const here = this.nearest((point) => Math.abs(coordinate(point, "lineage") - coordinate(position, "lineage")));
+    if (here) this.last.textContent = `${here.of ? `${visibleString(here.of)}, ` : ""}${describePoint(here)}`;
   }
 }
 

@@ -96,6 +96,7 @@ export class ChartGrid {
     const keys = [...new Set(shown.flatMap((chart) => chart.spec.names))];
     curves.want(keys);
     curves.zoom(keys, page.view.axis, page.view.window);
+    page.store.lineage?.want(keys, page.view.axis, page.view.window);
     shown.forEach((chart) => chart.prepare?.());
     shown.forEach((chart) => chart.measure());
     const inView = shown.filter(isInView);

@@ -1,6 +1,7 @@
 // How a chart is laid out: axes, the window that all charts of a page share, alerts and changed settings as marks.
 
 import { alertMarks } from "./alert_marks.js";
+import { forkMarks } from "./lineage.js";
 import { settingMarks } from "./setting_marks.js";
 
 /** @import { AxisCut, ChartSpec, MarkSource, PlotlyLayout, View } from "../types.js" */
@@ -25,6 +26,7 @@ export const OPTIONS = {
 export function layoutOf({ spec, log, cut, store, view, css, small }) {
   const muted = css("--text-muted");
   const marks = [alertMarks({ store, view, css }), settingMarks({ store, view, css })];
+  marks.push(forkMarks({ forks: store.forks ?? [], view, css }));
   const axis = {
     gridcolor: css("--grid-line"),
     zeroline: false,

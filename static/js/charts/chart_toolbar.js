@@ -24,6 +24,7 @@ export function prepareChartTools(view, onChange) {
     show();
     onChange();
   };
+  if (![...axis.options].some(({ value }) => value === view.axis)) view.axis = "step"; // of an address of other runs
   const show = () => {
     axis.value = view.axis;
     smoothing.value = String(view.smoothing);

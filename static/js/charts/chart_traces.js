@@ -1,7 +1,7 @@
 // The traces of a chart: for each metric a faint raw line, or the band of what was thinned away, a smoothed line over
 // it, and held-out points with their intervals.
 
-import { at } from "./positions.js";
+import { at, beginning } from "./positions.js";
 import { number } from "../core/format.js";
 import { describe } from "../core/glossary.js";
 import { plain } from "./setting_marks.js";
@@ -15,10 +15,10 @@ import { stepsQuery } from "./step_range.js";
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 
 /**
- * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing"> }} options
+ * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing">, dash?: string }} options
  * @returns {Trace[]}
  */
-export function tracesOf({ names, colours, curves, view }) {
+export function tracesOf({ names, colours, curves, view, dash = "solid" }) {
   return names.flatMap((name, index) => {
     const called = describe(name).title;
     const points = curves.points(name);
@@ -28,24 +28,24 @@ export function tracesOf({ names, colours, curves, view }) {
     const colour = colours[index];
     const banded = points.some((point) => point.low !== undefined);
     const under = banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
-    return [...under, line(x, y, { points, colour, called, sparse, weight: sparse ? 0 : view.smoothing })];
+    return [...under, line(x, y, { points, colour, dash, called, sparse, weight: sparse ? 0 : view.smoothing })];
   });
 }
 
 /**
  * @param {Trace["x"]} x
  * @param {number[]} y
- * @param {{ points: Point[], colour: string, called: string, sparse: boolean, weight: number }} options
+ * @param {{ points: Point[], colour: string, dash: string, called: string, sparse: boolean, weight: number }} options
  * @returns {DrawnTrace}
  */
-function line(x, y, { points, colour, called, sparse, weight }) {
+function line(x, y, { points, colour, dash, called, sparse, weight }) {
   return {
     x,
     y: smooth(y, weight),
     customdata: points.map((point) => point.step),
     text: points.map(describePoint),
     mode: sparse ? "lines+markers" : "lines",
-    line: { color: colour, width: 1.75 },
+    line: { color: colour, width: 1.75, dash },
     marker: { size: 5, color: colour },
     name: plain(called), // for an exported picture, which has no other legend
     hovertemplate: "%{text}<extra></extra>",
@@ -123,12 +123,12 @@ const seenBefore = ({ episodes, trained_on: seen }) => (seen ? `, ${seen} of ${e
 
 /**
  * @param {EvaluationCompleted[]} evaluations
- * @param {{ curves: Pick<ChartCurves, "position">, view: Pick<View, "axis">, colour: string }} options
+ * @param {{ curves: Pick<ChartCurves, "position"> & { before?: number }, view: Pick<View, "axis">, colour: string }} options
  * @returns {DrawnTrace}
  */
 export function heldOutTrace(evaluations, { curves, view, colour }) {
   const points = evaluations.map((one) => {
-    const position = curves.position(one.step) ?? { step: one.step, tokens: 0, seconds: 0, elapsed: 0 };
+    const position = curves.position(one.step) ?? beginning(one.step, curves.before);
     return { ...one, x: at({ ...position, time: one.time }, view.axis), y: one.success };
   });
   return {

@@ -2,7 +2,7 @@
 // requested again, for a window of steps, where it was thinned and the reader zooms in.
 
 import { getJson } from "../core/requests.js";
-import { coordinate, everyStepOf, haveSameSteps, listed, pointsOf } from "./positions.js";
+import { endsOf, everyStepOf, haveSameSteps, listed, pointsOf } from "./positions.js";
 import { positionAt, positionsOf, stepsBetween } from "./positions.js";
 
 /** @import { Axis, Bands, Curve, Detail, Ends, Metrics, Point, Position, RunStarted, StepCompleted, Window } from "../types.js" */
@@ -32,6 +32,7 @@ export class Curves {
   most = MOST;
   keysARequest = KEYS_A_REQUEST;
   buckets = BUCKETS;
+  before = 0; // steps of the run's ancestors
   revision = 0;
   zoomed = false;
 
@@ -153,7 +154,7 @@ export class Curves {
    * @param {Bands} answer
    */
   fill(keys, answer) {
-    const positions = positionsOf(answer);
+    const positions = positionsOf(answer, this.before);
     this.positions = positions;
     for (const key of keys) {
       const points = pointsOf(positions, answer.series[key]);
@@ -253,7 +254,8 @@ export class Curves {
   positionOf({ step, tokens, seconds, time, attempt }) {
     const last = this.positions.findLast((one) => one.step < step);
     const since = last && last.attempt === attempt ? last.time : (this.starts.get(attempt) ?? time);
-    return { step, tokens, seconds, time, attempt, elapsed: (last?.elapsed ?? 0) + Math.max(0, time - since) };
+    const elapsed = (last?.elapsed ?? 0) + Math.max(0, time - since);
+    return { step, lineage: step + this.before, tokens, seconds, time, attempt, elapsed };
   }
 
   /**
@@ -301,7 +303,7 @@ export class Curves {
     const answer = await this.request(keys, window);
     for (const [, detail] of entries) detail.asking = false;
     if (!answer) return;
-    const positions = positionsOf(answer);
+    const positions = positionsOf(answer, this.before);
     for (const [key, detail] of entries) {
       detail.points = pointsOf(positions, answer.series[key]);
       const one = this.known.get(key);
@@ -385,9 +387,7 @@ export class Curves {
    * @returns {Ends | null}
    */
   ends(axis) {
-    const [first, last] = [this.positions[0], this.positions.at(-1)];
-    if (!first || !last || first === last) return null;
-    return { first: coordinate(first, axis), last: coordinate(last, axis), steps: last.step - first.step };
+    return endsOf(this.positions, axis);
   }
 
   /**

@@ -1,6 +1,6 @@
 // Positions of steps on every axis, and points with values there, out of the server's answers.
 
-/** @import { Axis, Band, Bands, Point, Position } from "../types.js" */
+/** @import { Axis, Band, Bands, Ends, Point, Position } from "../types.js" */
 
 /**
  * Where a position is along `axis`, in the form that Plotly draws.
@@ -8,7 +8,7 @@
  * @param {Axis} axis
  */
 export function at(position, axis) {
-  return axis === "time" ? new Date(1000 * position.time) : position[axis];
+  return axis === "time" ? new Date(1000 * position.time) : coordinate(position, axis);
 }
 
 /**
@@ -17,8 +17,16 @@ export function at(position, axis) {
  * @param {Axis} axis
  */
 export function coordinate(position, axis) {
+  if (axis === "lineage") return position.lineage ?? position.step;
   return axis === "time" ? 1000 * position.time : position[axis];
 }
+
+/**
+ * A position before the first step.
+ * @param {number} step
+ * @param {number} [before] steps of the ancestors
+ */
+export const beginning = (step, before = 0) => ({ step, lineage: step + before, tokens: 0, seconds: 0, elapsed: 0 });
 
 /**
  * Metrics as an address names several.
@@ -37,11 +45,13 @@ export function haveSameSteps(positions, others) {
 
 /**
  * @param {Bands} answer
+ * @param {number} [before] steps of the run's ancestors
  * @returns {Position[]}
  */
-export function positionsOf(answer) {
+export function positionsOf(answer, before = 0) {
   return answer.steps.map((step, i) => ({
     step,
+    lineage: step + before,
     tokens: answer.tokens[i],
     seconds: answer.seconds[i],
     time: answer.times[i],
@@ -81,6 +91,9 @@ export function everyStepOf(spans, positions) {
   return [...recorded.filter((step) => step <= end), ...since];
 }
 
+/** @param {Position} position */
+const beforeOf = ({ step, lineage = step }) => lineage - step;
+
 /**
  * The position of a step, interpolated between its neighbours where it was thinned away; null beyond the ends.
  * @param {Position[]} positions
@@ -93,17 +106,33 @@ export function positionAt(positions, step) {
   const high = positions[after];
   const low = positions[after - 1];
   if (high.step === step) return high;
-  if (!low) return step >= (high.first ?? high.step) ? { ...high, step } : null; // within the first range
+  if (!low) return step >= (high.first ?? high.step) ? { ...high, step, lineage: step + beforeOf(high) } : null; // within the first range
   const share = (step - low.step) / (high.step - low.step);
   /** @param {"tokens" | "seconds" | "time" | "elapsed"} name */
   const between = (name) => low[name] + share * (high[name] - low[name]);
   return {
     step,
+    lineage: step + beforeOf(high),
     tokens: between("tokens"),
     seconds: between("seconds"),
     time: between("time"),
     elapsed: between("elapsed"),
   };
+}
+
+/**
+ * The first and last value of an axis, and how many steps are between; null for fewer than two steps. The axis of a
+ * lineage begins at its first step, which an ancestor has made.
+ * @param {Position[]} positions
+ * @param {Axis} axis
+ * @returns {Ends | null}
+ */
+export function endsOf(positions, axis) {
+  const [first, last] = [positions[0], positions.at(-1)];
+  if (!first || !last || first === last) return null;
+  const end = coordinate(last, axis);
+  if (axis === "lineage") return { first: 1, last: end, steps: end - 1 };
+  return { first: coordinate(first, axis), last: end, steps: last.step - first.step };
 }
 
 /**

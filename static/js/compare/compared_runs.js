@@ -1,11 +1,12 @@
 // The runs of a comparison: each has its own store and curves, and is polled while it is live.
 
 import { Curves } from "../charts/curves.js";
+import { Lineage } from "../charts/lineage.js";
 import { getJson } from "../core/requests.js";
 import { hasEnded } from "../run/states.js";
 import { RunStore } from "../run/store.js";
 
-/** @import { Axis, Ends, EventPage, Outline, Point, Position, RunState, Window } from "../types.js" */
+/** @import { Axis, Ends, EventPage, LineageFacts, Outline, Point, Position, RunState, Window } from "../types.js" */
 /** @import { CompareView } from "./view_state.js" */
 
 const A_PAGE = 2000; // events
@@ -18,6 +19,8 @@ const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs, each is drawn with these
  * @property {string} id
  * @property {string} name
  * @property {number} colour
+ * @property {number} dash pattern of its lines; 0 is solid
+ * @property {LineageFacts} lineage
  * @property {string | number | null} group of runs that differ only by their seed
  * @property {number | null} seed
  * @property {string} state
@@ -35,6 +38,7 @@ export class ComparedRun {
     this.id = facts.id;
     this.name = facts.name;
     this.colour = facts.colour;
+    this.dash = facts.dash;
     this.group = facts.group;
     this.seed = facts.seed;
     this.state = facts.state;
@@ -43,7 +47,8 @@ export class ComparedRun {
     this.opened = facts.step;
     this.onUpdate = onUpdate;
     this.address = `/api/v1/runs/${facts.id}/`;
-    this.store = new RunStore(new Curves(`${this.address}bands`, facts.step, onUpdate));
+    this.lineage = new Lineage(facts.lineage, onUpdate);
+    this.store = new RunStore(new Curves(`${this.address}bands`, facts.step, onUpdate), this.lineage);
     this.asking = false;
     this.curves.keysARequest = KEYS_A_REQUEST;
     this.begun = false;
@@ -160,6 +165,7 @@ export class CurvesOfRuns {
    */
   zoom(keys, axis, window) {
     this.shown.forEach((curves) => curves.zoom(keys, axis, window));
+    this.shownRuns.forEach((run) => run.lineage.want(keys, axis, window));
   }
 
   /** @returns {Point[]} a chart of several runs reads the points of each run */
@@ -183,6 +189,7 @@ export class CurvesOfRuns {
 
   /** @param {string[]} keys */
   revisionOf(keys) {
-    return this.shown.map((curves) => curves.revisionOf(keys)).join("+");
+    const all = this.shownRuns.flatMap((run) => [run.curves, run.lineage]);
+    return all.map((curves) => curves.revisionOf(keys)).join("+");
   }
 }

@@ -12,7 +12,7 @@ import { visibleString } from "../core/visible_text.js";
 const entryOf = (run) => find(document, `[data-run="${run.id}"]`);
 
 /**
- * Opens the comparison of other runs, all else as it is. Runs that stay keep their order and colour.
+ * Opens the comparison of other runs, all else as it is. Runs that stay keep their order.
  * @param {string[]} ids
  */
 function visit(ids) {
@@ -21,7 +21,6 @@ function visit(ids) {
   const stay = kept.map((entry) => entry.dataset.run ?? "");
   const hidden = (address.searchParams.get("hidden") ?? "").split(",").filter((id) => stay.includes(id));
   address.searchParams.set("runs", [...stay, ...ids.filter((id) => !stay.includes(id))].join(","));
-  setQuery(address, "colours", kept.map((entry) => entry.dataset.colour).join(","));
   setQuery(address, "hidden", hidden.join(","));
   location.assign(readable(address));
 }
@@ -31,6 +30,20 @@ export function prepareChoice() {
   form?.addEventListener("submit", (event) => {
     event.preventDefault();
     visit(findAll(form, "input:checked", HTMLInputElement).map((input) => input.value));
+  });
+}
+
+/** The form that compares two evaluations keeps how the charts are looked at, which is in the address. */
+export function preparePair() {
+  const [form] = findAll(document, "#pair-choice", HTMLFormElement);
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const address = new URL(location.href);
+    for (const name of ["first", "other"]) {
+      address.searchParams.set(name, find(form, `[name=${name}]`, HTMLSelectElement).value);
+    }
+    address.hash = "two-evaluations";
+    location.assign(readable(address));
   });
 }
 
@@ -71,6 +84,9 @@ export function showUpdates(runs) {
     const entry = entryOf(run);
     const chip = find(entry, ".chip");
     find(entry, "[data-step]").textContent = `step ${run.step}`;
+    for (const inAll of findAll(entry, "[data-lineage-step]")) {
+      inAll.textContent = String(run.lineage.before + run.step);
+    }
     if (chip.dataset.shown === run.shown_as) continue;
     chip.dataset.shown = run.shown_as;
     chip.className = `chip chip--${run.shown_as}`;

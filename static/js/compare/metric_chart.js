@@ -46,7 +46,7 @@ function specOf(name) {
 
 /** @typedef {ChartHost & Lines} CompareHost */
 /** @typedef {ChartPage & { store: { lines: Line[], look: string } }} ComparePage */
-/** @typedef {Position & { y?: number, line?: Line, by?: CompareChart }} MarkedLine */
+/** @typedef {Position & { y?: number, of?: string, line?: Line, by?: CompareChart }} MarkedLine */
 /** @typedef {{ button: HTMLElement, value: HTMLElement, item: HTMLElement }} KeyRow */
 
 /** @extends {Chart<ComparePage>} */
@@ -87,9 +87,10 @@ export class CompareChart extends Chart {
     this.drawn.clear();
     this.showKey(store.lines);
     const lines = store.lines.filter((line) => line.shown.length);
+    const apart = lines.flatMap((line) => line.shown.map(({ id }) => id));
     return lines.flatMap((line) => {
       const colour = this.css(`--series-${line.colour}`);
-      const made = lineTraces(line, this.name, { view, colour, quantiles: this.lines.quantiles });
+      const made = lineTraces(line, this.name, { view, colour, quantiles: this.lines.quantiles, apart });
       this.drawn.set(line.id, made.points);
       return made.traces;
     });
@@ -117,7 +118,7 @@ export class CompareChart extends Chart {
     const button = element(
       "button",
       { type: "button", class: "compare-name", title: visibleString(line.of) },
-      element("span", { class: `swatch swatch--${line.colour}`, "aria-hidden": "true" }),
+      swatch(line),
       name,
     );
     button.addEventListener("click", () => this.lines.onToggle(line.id));
@@ -151,7 +152,7 @@ export class CompareChart extends Chart {
    */
   pointAt(chosen) {
     if (typeof chosen === "number") return { step: chosen };
-    const point = this.drawn.get(chosen.run)?.find((one) => one.step === chosen.step);
+    const point = this.drawn.get(chosen.run)?.find((one) => one.step === chosen.step && !one.of);
     return { ...point, step: chosen.step, run: chosen.run };
   }
 
@@ -191,7 +192,7 @@ export class CompareChart extends Chart {
     if (!this.page || withModifier(event)) return;
     /** @type {MarkedLine | null} */
     const marked = this.marked;
-    if (event.key === "Enter" && marked?.line?.shown.length === 1) {
+    if (event.key === "Enter" && marked?.line?.shown.length === 1 && !marked.of) {
       this.lines.onRunPoint({ ...marked, run: marked.line.shown[0].id });
     } else if (event.key === "Escape") this.host.onHover(null);
     else this.zoomByKey(event);
@@ -202,13 +203,22 @@ export class CompareChart extends Chart {
     const before = lines.findIndex((line) => line.id === marked?.line?.id);
     const line = lines[(Math.max(0, before) + (before < 0 ? 0 : across) + lines.length) % lines.length];
     const points = this.drawn.get(line.id) ?? [];
-    const at = marked ? points.findIndex((point) => point.step >= marked.step) : points.length - 1;
+    const { axis } = this.page.view;
+    const reached = (/** @type {Point} */ point) => marked && coordinate(point, axis) >= coordinate(marked, axis);
+    const at = marked ? points.findIndex(reached) : points.length - 1;
     const next = (at < 0 ? points.length - 1 : at) + (marked ? along : 0);
     this.last.setAttribute("aria-live", "polite");
     /** @type {MarkedLine} */
     const found = { ...points[Math.min(points.length - 1, Math.max(0, next))], line, by: this };
     this.hover(found);
   }
+}
+
+/** @param {Line} line */
+function swatch({ colour, dash }) {
+  const made = element("span", { class: "run-swatch", "data-colour": String(colour), "aria-hidden": "true" });
+  if (dash) made.dataset.dash = String(dash);
+  return made;
 }
 
 /** @type {Record<string, { along?: number, across?: number }>} */
@@ -220,11 +230,12 @@ const MOVES = {
 };
 
 /** @param {MarkedLine} position */
-const wordsOf = ({ step, y }) => `step ${number(step)}: ${number(y)}`;
+const wordsOf = ({ step, y, of }) => `${of ? `${visibleString(of)}, ` : ""}step ${number(step)}: ${number(y)}`;
 
 /** @type {Record<Axis, (position: Position) => string>} */
 const POSITION = {
   step: ({ step }) => `step ${number(step)}`,
+  lineage: (position) => `step ${number(coordinate(position, "lineage"))} with ancestors`,
   tokens: ({ tokens }) => `${number(tokens)} tokens`,
   seconds: ({ seconds }) => duration(seconds),
   elapsed: ({ elapsed }) => duration(elapsed),

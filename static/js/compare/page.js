@@ -4,7 +4,7 @@ import { ChartGrid } from "../charts/chart_grid.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { CompareChart } from "./metric_chart.js";
-import { prepareChoice, prepareLegend, showLegend, showUpdates } from "./legend.js";
+import { prepareChoice, preparePair, prepareLegend, showLegend, showUpdates } from "./legend.js";
 import { ComparedRun, CurvesOfRuns } from "./compared_runs.js";
 import { linesOf } from "./seed_groups.js";
 import { CompareView } from "./view_state.js";
@@ -14,12 +14,14 @@ import { oneAtATime } from "../core/draw_scheduler.js";
 /** @import { Point } from "../types.js" */
 /** @import { CompareHost } from "./metric_chart.js" */
 /** @import { RunFacts } from "./compared_runs.js" */
+/** @import { Line } from "./seed_groups.js" */
 
 const EVERY = 5000; // ms
 const PATIENCE = 2000; // ms that the first runs wait for the last
 
 if (document.getElementById("compare-settings")) open(jsonOf("compare-settings"));
 prepareChoice();
+preparePair();
 
 /** @typedef {{ runs: RunFacts[], metrics: string[], quantiles: number[] }} CompareSettings */
 
@@ -28,6 +30,15 @@ prepareChoice();
  * @returns {point is Pick<Point, "step"> & Partial<Point> & { run: string }}
  */
 const isOfRun = (point) => "run" in point;
+
+/**
+ * Where the shown runs were forked, each once.
+ * @param {Line[]} lines
+ */
+function forksOf(lines) {
+  const all = lines.flatMap(({ shown }) => shown.flatMap((run) => run.lineage.forks));
+  return [...new Map(all.map((fork) => [`${fork.name} ${fork.at}`, fork])).values()];
+}
 
 /** @param {CompareSettings} settings */
 function open(settings) {
@@ -74,7 +85,8 @@ function open(settings) {
     const lines = host.lines();
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
-    const store = { curves, lines, look, evaluations: [], alerts: [], settings: [], requestedBy: {} };
+    const forks = forksOf(lines);
+    const store = { curves, lines, look, forks, evaluations: [], alerts: [], settings: [], requestedBy: {} };
     await grid.draw({ store, view });
     showLegend(runs, view);
   }

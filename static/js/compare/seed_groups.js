@@ -15,6 +15,7 @@ import { smooth } from "../charts/smoothing.js";
  * @property {string} name
  * @property {string} of description of the runs in the group
  * @property {number} colour
+ * @property {number} dash
  * @property {ComparedRun[]} members
  * @property {ComparedRun[]} shown members that are not hidden
  * @property {boolean} isMean
@@ -43,10 +44,11 @@ export function meanOverSeeds(curves, weight, quantiles) {
   const aligned = curves.map((points) => along(points, coarsest));
   const values = aligned.map((points) => points.map((point) => point.y));
   const smoothed = values.map((one) => smooth(one, weight));
-  return coarsest.map(({ step, time }, i) => {
+  return coarsest.map(({ step, lineage, time }, i) => {
     const here = smoothed.map((one) => one[i]);
     const [tokens, seconds, elapsed] = COORDINATES.map((name) => mean(aligned.map((points) => points[i][name])));
-    return { step, time, tokens, seconds, elapsed, y: mean(here), seeds: curves.length, ...interval(here, quantiles) };
+    const position = { step, lineage, time, tokens, seconds, elapsed };
+    return { ...position, y: mean(here), seeds: curves.length, ...interval(here, quantiles) };
   });
 }
 
@@ -113,5 +115,5 @@ function lineOf(id, members, view) {
   const more = members.length - 1;
   const name = more ? `${first.name} and ${more} more ${more === 1 ? "seed" : "seeds"}` : first.name;
   const of = members.map((run) => (run.seed === null ? run.name : `${run.name}, seed ${run.seed}`)).join("\n");
-  return { id, name, of, colour: first.colour, members, shown, isMean: more > 0 };
+  return { id, name, of, colour: first.colour, dash: first.dash, members, shown, isMean: more > 0 };
 }

@@ -3,7 +3,7 @@
 
 import { heldOutTrace, ribbon, tracesOf } from "../charts/chart_traces.js";
 import { meanOverSeeds } from "./seed_groups.js";
-import { at } from "../charts/positions.js";
+import { at, beginning } from "../charts/positions.js";
 import { number } from "../core/format.js";
 import { plain } from "../charts/setting_marks.js";
 
@@ -11,10 +11,11 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { ComparedRun } from "./compared_runs.js" */
 /** @import { Line, MeanPoint } from "./seed_groups.js" */
 
-/** @typedef {{ view: View, colour: string, quantiles: number[] }} LineLook */
+/** @typedef {{ view: View, colour: string, quantiles: number[], apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
+const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]; // as the swatches of `run_colours.css`
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 const LABEL = { align: "left" };
 
@@ -24,14 +25,20 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, quantiles }) {
+export function lineTraces(line, metric, { view, colour, quantiles, apart }) {
   const name = plain(line.name);
-  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, name });
+  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, apart, name });
   const [run] = line.shown;
   const evaluations = heldOut(run, metric);
-  if (evaluations.length) return heldOutTraces(run, evaluations, { view, colour, name });
-  const { curves } = run;
-  const traces = tracesOf({ names: [metric], colours: [colour], curves, view });
+  const dash = DASHES[line.dash];
+  const { curves, lineage } = run;
+  if (evaluations.length) {
+    const before = lineage.heldOutTraces(tagOf(metric), { view, colour, apart });
+    const { traces, points } = heldOutTraces(run, evaluations, { view, colour, dash, name });
+    return { traces: [...before, ...traces], points };
+  }
+  const look = { names: [metric], colours: [colour], view, dash, apart };
+  const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {
     name,
@@ -39,8 +46,11 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
     text: drawn.text?.map((words) => `${name}<br>${words}`),
     customdata: drawn.customdata?.map((step) => ({ run: run.id, step })),
   });
-  return { traces, points: curves.points(metric) };
+  return { traces, points: [...lineage.points(metric, view.axis, apart), ...curves.points(metric)] };
 }
+
+/** @param {string} metric */
+const tagOf = (metric) => HELD_OUT.exec(metric)?.[1];
 
 /**
  * Of a metric `eval/<tag>/success` the evaluations that it stands for.
@@ -48,17 +58,17 @@ export function lineTraces(line, metric, { view, colour, quantiles }) {
  * @param {string} metric
  */
 export function heldOut(run, metric) {
-  const tag = HELD_OUT.exec(metric)?.[1];
+  const tag = tagOf(metric);
   return run.store.evaluations.filter((one) => one.environment === tag);
 }
 
 /**
  * @param {ComparedRun} run
  * @param {EvaluationCompleted[]} evaluations
- * @param {Omit<LineLook, "quantiles"> & { name: string }} omit
+ * @param {Pick<LineLook, "view" | "colour"> & { name: string, dash: string }} omit
  * @returns {DrawnLine}
  */
-function heldOutTraces(run, evaluations, { view, colour, name }) {
+function heldOutTraces(run, evaluations, { view, colour, dash, name }) {
   const trace = heldOutTrace(evaluations, { curves: run.curves, view, colour });
   const wordsOf = (/** @type {EvaluationCompleted} */ { step }, /** @type {number} */ i) =>
     `${name}<br>held-out at step ${number(step)}: ${trace.text[i]}`;
@@ -66,7 +76,7 @@ function heldOutTraces(run, evaluations, { view, colour, name }) {
     name,
     hoverlabel: LABEL,
     mode: "lines+markers",
-    line: { color: colour, width: 1.25 },
+    line: { color: colour, width: 1.25, dash },
     text: evaluations.map(wordsOf),
     hovertemplate: "%{text}<extra></extra>",
     customdata: evaluations.map(({ step }) => ({ run: run.id, step })),
@@ -81,7 +91,7 @@ function heldOutTraces(run, evaluations, { view, colour, name }) {
  */
 const pointsOf = (run, evaluations) =>
   evaluations.map(({ step, time, success }) => {
-    const position = run.curves.position(step) ?? { step, tokens: 0, seconds: 0, elapsed: 0 };
+    const position = run.curves.position(step) ?? beginning(step, run.curves.before);
     return { ...position, time, y: success };
   });
 
@@ -115,7 +125,7 @@ function meanTraces(line, metric, { view, colour, quantiles, name }) {
     hoverlabel: LABEL,
     text: points.map((point) => `${name}<br>${meanWords(point)}`),
     mode: sparse ? "lines+markers" : "lines",
-    line: { color: colour, width: 2.25 },
+    line: { color: colour, width: 2.25, dash: DASHES[line.dash] },
     marker: { size: 5, color: colour },
     hovertemplate: "%{text}<extra></extra>",
     showlegend: false,

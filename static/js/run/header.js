@@ -23,6 +23,8 @@ export function showState(state, store) {
   chip.replaceChildren(icon(state.shown_as), element("span", {}, state.label));
   const step = store.steps.at(-1)?.step ?? state.step;
   byId("step").textContent = `${step}/${state.total_steps}`;
+  const inAll = document.getElementById("lineage-step");
+  if (inAll) inAll.textContent = String(state.ancestor_steps + step);
   byId("attempt").textContent = String(state.attempt);
   byId("eta").textContent = afterDot(eta(state, step, store.pace()));
   byId("usage").textContent = afterDot(state.usage?.text);

@@ -5,6 +5,7 @@ import { windowOfSteps } from "../charts/step_window.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { Curves } from "../charts/curves.js";
+import { Lineage } from "../charts/lineage.js";
 import { byId, findAll, jsonOf } from "../core/dom.js";
 import { oneAtATime } from "../core/draw_scheduler.js";
 import { EventLatency } from "./event_latency.js";
@@ -29,7 +30,7 @@ const api = `/api/v1/runs/${run}/`;
 let state = jsonOf("live-state");
 const requestDraw = oneAtATime(draw, drawn);
 const curves = new Curves(`${api}bands`, state.step, requestDraw);
-const store = new RunStore(curves);
+const store = new RunStore(curves, new Lineage(jsonOf("lineage"), requestDraw));
 const view = new RunView(location.href);
 const panels = new Panels(jsonOf("panels"), jsonOf("tags"), {
   onPoint: (point) => location.assign(`${root.dataset.trajectories}?${stepsOf(point)}`),

@@ -4,6 +4,7 @@
 /** @import { AlertRaised, Askers, CheckpointSaved, EvaluationCompleted, Outline, PhaseChanged } from "../types.js" */
 /** @import { RunEvent, RunStarted, SettingsChanged, StepCompleted } from "../types.js" */
 /** @import { Curves } from "../charts/curves.js" */
+/** @import { Lineage } from "../charts/lineage.js" */
 
 const KEPT = 300; // newest steps, for the phases and the pace
 const PACE_STEPS = 50;
@@ -30,9 +31,15 @@ export class RunStore {
   /** @type {Set<string>} names of the metrics that there are */
   keys = new Set();
 
-  /** @param {Curves} curves */
-  constructor(curves) {
+  /**
+   * @param {Curves} curves
+   * @param {Lineage} [lineage]
+   */
+  constructor(curves, lineage) {
     this.curves = curves;
+    this.lineage = lineage;
+    this.forks = lineage?.forks ?? [];
+    if (lineage) curves.before = lineage.before;
     this.followers = [curves];
   }
 

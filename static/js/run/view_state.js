@@ -4,7 +4,7 @@
 /** @import { Axis, Window } from "../types.js" */
 
 /** @type {Axis[]} */
-const AXES = ["step", "tokens", "seconds", "elapsed", "time"];
+const AXES = ["step", "lineage", "tokens", "seconds", "elapsed", "time"];
 const SMOOTHING = 0.6;
 
 export class RunView {

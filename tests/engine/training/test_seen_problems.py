@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from engine.config import build_config
 from engine.environments import registry
-from engine.events import EvaluationCompleted, parse_event
+from engine.events import EvaluationCompleted, ProblemsPlayed, parse_event
 from engine.training import checkpoint
 from engine.training.seen_problems import FILE, SeenProblems
 from engine.training.session import EXIT_DONE, train
@@ -54,6 +55,25 @@ def test_held_out_problems_of_a_tiny_space_are_never_trained_on(tmp_path: Path) 
     assert len(found) == 3  # before the first update, after it, and the final one
     assert [event.trained_on for event in found] == [0, 0, 0]
     assert all(1 <= event.problems <= 10 for event in found)
+
+
+def test_each_evaluation_records_its_problems_and_which_were_solved(tmp_path: Path) -> None:
+    directory = run(tmp_path, {"kind": "frozen_lake", "parameters": {"size": 3}})
+    events = [parse_event(line) for line in (directory / "events.jsonl").read_bytes().splitlines()]
+    played = [event for event in events if isinstance(event, ProblemsPlayed)]
+    found = evaluations(directory)
+    assert [(one.step, one.final, one.environment) for one in played] == [
+        (one.step, one.final, one.environment) for one in found
+    ]
+    for outcomes, evaluation in zip(played, found, strict=True):
+        assert (len(outcomes.problems), outcomes.solved.count("1")) == (evaluation.episodes, evaluation.successes)
+        assert len(set(outcomes.problems)) == evaluation.problems
+    assert len({tuple(one.problems) for one in played}) == 1  # the same held-out problems every time
+
+
+def test_outcomes_must_match_their_problems() -> None:
+    with pytest.raises(ValidationError, match="2 problems and 1 outcomes"):
+        ProblemsPlayed(step=1, environment="Lake", problems=["0" * 16, "1" * 16], solved="1")
 
 
 def test_an_environment_with_one_problem_is_reported_as_trained_on(

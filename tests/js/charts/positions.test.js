@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import {
   coordinate,
+  endsOf,
   everyStepOf,
   pointsOf,
   positionAt,
@@ -55,8 +56,20 @@ test("a step between two positions is interpolated on every axis", () => {
 });
 
 test("a step in the first bucket takes its position, one beyond the run has none", () => {
-  assert.deepEqual(positionAt(POSITIONS, 3), { ...POSITIONS[0], step: 3 });
+  assert.deepEqual(positionAt(POSITIONS, 3), { ...POSITIONS[0], step: 3, lineage: 3 });
   assert.equal(positionAt(POSITIONS, 31), null);
+});
+
+test("positions of a fork count the steps of its ancestors", () => {
+  const positions = positionsOf(ANSWER, 80);
+  assert.deepEqual(
+    positions.map((position) => coordinate(position, "lineage")),
+    [90, 100, 110],
+  );
+  assert.equal(positionAt(positions, 15)?.lineage, 95);
+  assert.equal(positionAt(positions, 3)?.lineage, 83);
+  assert.deepEqual(endsOf(positions, "lineage"), { first: 1, last: 110, steps: 109 });
+  assert.deepEqual(endsOf(positions, "step"), { first: 10, last: 30, steps: 20 });
 });
 
 test("the steps of a window have a neighbour on each side", () => {

@@ -10,11 +10,9 @@ from tests.builders.runs import add_evaluation, build_run
 from webapp.environments.differences import differences
 from webapp.evaluations.compare import (
     FIRST_METRICS,
-    MOST_RUNS,
-    colours,
+    dashes,
     metric_names,
     read_view,
-    results,
     seed_groups,
     short_differences,
 )
@@ -34,16 +32,15 @@ def pair(**other: object) -> list[Run]:
 @pytest.mark.django_db
 def test_the_url_determines_the_view() -> None:
     one, two = pair()
-    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a", "colours": "10,2"})
-    assert (view.runs, view.missing, view.metrics, view.colours) == ([two, one], ["gone"], ["a", "b"], [10, 2])
+    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a"})
+    assert (view.runs, view.missing, view.metrics) == ([two, one], ["gone"], ["a", "b"])
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("colours", ["x", "", "11,0,-1", "٣"])
-def test_an_invalid_query_gives_the_default_view(colours: str) -> None:
+def test_an_empty_query_gives_the_default_view() -> None:
     run = build_run()
-    view = read_view({"runs": f",{run.pk},", "metrics": ",", "colours": colours})
-    assert (view.runs, view.metrics, view.colours) == ([run], FIRST_METRICS, read_view({"runs": run.pk}).colours)
+    view = read_view({"runs": f",{run.pk},", "metrics": ","})
+    assert (view.runs, view.metrics) == ([run], FIRST_METRICS)
 
 
 @pytest.mark.django_db
@@ -56,17 +53,10 @@ def test_held_out_success_is_among_the_first_charts_once_there_is_any() -> None:
 
 
 @pytest.mark.django_db
-def test_runs_keep_their_colour_when_others_are_added() -> None:
-    runs = [build_run(name=str(number)) for number in range(MOST_RUNS)]
-    assert sorted(colours(runs)) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    assert all(colours([run, *runs])[0] == colours([run])[0] for run in runs)
-
-
-@pytest.mark.django_db
-def test_runs_keep_their_colour_when_another_is_removed() -> None:
-    runs = [build_run(name=str(number)) for number in range(4)]
-    before = colours(runs)
-    assert colours([*runs[1:], build_run()], before[1:])[:3] == before[1:]
+def test_runs_of_one_colour_differ_in_the_pattern_of_their_lines() -> None:
+    runs = [Run(colour=colour) for colour in (3, 1, 3, 3, 1)]
+    assert dashes(runs) == [0, 0, 1, 2, 1]
+    assert dashes([Run(colour=1)] * 7) == [0, 1, 2, 3, 4, 5, 0]
 
 
 @pytest.mark.django_db
@@ -96,33 +86,6 @@ def test_differing_settings_are_one_label_per_run() -> None:
     one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
     found = differences([one.config, two.config])
     assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
-
-
-@pytest.mark.django_db
-def test_two_runs_on_the_same_problems_have_a_difference_with_its_interval() -> None:
-    one, two = pair()
-    add_evaluation(one, successes=82)
-    add_evaluation(two, successes=61)
-    # 21/256 = 8.2 points; Newcombe's interval .004274 to .158489
-    assert results([one, two])[0].summary == "+8.2 points (95% interval +0.4 to +15.8): significant"
-    assert results([two, one])[0].summary == "-8.2 points (95% interval -15.8 to -0.4): significant"
-
-
-@pytest.mark.django_db
-def test_a_difference_whose_interval_contains_zero_is_not_significant() -> None:
-    one, two = pair()
-    add_evaluation(one, successes=62)
-    add_evaluation(two, successes=61)
-    assert results([one, two])[0].summary.endswith("not significant")
-
-
-@pytest.mark.django_db
-def test_runs_on_other_problems_have_no_difference() -> None:
-    one, two = pair(environments=[{"tag": "FrozenLake", "max_turns": 4}])
-    add_evaluation(one, successes=82)
-    add_evaluation(two, successes=61)
-    assert results([one, two])[0].note == "Not comparable: the environments differ in max_turns."
-    assert results([one, two])[0].summary == ""
 
 
 def test_the_page_shows_differences_first_and_folds_equal_settings(browser: Client) -> None:

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.config import EnvironmentConfig
-from tests.builders.runs import add_evaluation, build_run
+from tests.builders.runs import add_evaluation, build_run, record_outcomes
 from tests.hostile import short
 from webapp.environments.services import define
 from webapp.evaluations.leaderboard import tables
@@ -43,6 +43,40 @@ def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed()
         ("110", True),
         ("100", False),
     ]
+
+
+@pytest.mark.django_db
+def test_rows_on_the_same_problems_are_compared_problem_by_problem() -> None:
+    # as independent episodes 86 and 73 of 256 do not differ significantly; with 25 and 12 discordant problems they do,
+    # and with 43 and 30 (Bonett and Price -.0151 to .1159) they do not
+    both = "1" * 61 + "0" * 158
+    add_evaluation(build_run(name="best"), successes=86, outcomes=both + "1" * 25 + "0" * 12)
+    add_evaluation(build_run(name="worse"), successes=73, outcomes=both + "0" * 25 + "1" * 12)
+    other = "1" * 43 + "0" * 18 + "1" * 18 + "0" * 140 + "0" * 25 + "1" * 12
+    add_evaluation(build_run(name="like it"), successes=73, outcomes=other)
+    table = tables()[0]
+    assert {entry.run_name: (entry.tied, entry.shared_problems) for entry in table.ranked} == {
+        "best": (True, 256),
+        "worse": (False, 256),
+        "like it": (True, 256),
+    }
+    assert table.compared_on == "compared with the best on the 256 problems that both played"
+
+
+@pytest.mark.django_db
+def test_a_row_with_other_problems_or_none_recorded_is_compared_on_what_there_is() -> None:
+    best = add_evaluation(build_run(name="best"), successes=8, episodes=16, outcomes="10" * 8)
+    shifted = add_evaluation(build_run(name="shifted"), successes=7, episodes=16)
+    record_outcomes(shifted, "10" * 7 + "00", problems=range(4, 20))
+    add_evaluation(build_run(name="unrecorded"), successes=6, episodes=16)
+    assert best.problem_list_id != shifted.problem_list_id
+    table = tables()[0]
+    assert [(entry.run_name, entry.shared_problems) for entry in table.ranked] == [
+        ("best", 16), ("shifted", 12), ("unrecorded", 0),
+    ]  # fmt: skip
+    assert table.compared_on == (
+        "compared with the best on the 12 problems that both played; others as independent episodes"
+    )
 
 
 @pytest.mark.django_db
