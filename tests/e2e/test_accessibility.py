@@ -89,7 +89,7 @@ def of_trajectories(world: World, run: Run) -> list[View]:
     shaded = world.trajectories[0].pk  # whose token has the strongest colour
     first, own, what_ifs = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
-        View(own), View("/trajectories/"), View("/trajectories/?q=thought"), View(f"{own}{first}/"),
+        View(own), View("/trajectories/"), View("/trajectories/?q=thought"),
         View(f"{own}{first}/#t=1&by=entropy", coloured),
         View(f"/runs/{world.run.pk}/trajectories/{shaded}/#t=1&by=advantage", coloured),
         View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
@@ -103,7 +103,7 @@ def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
-        View("/environments/new/?kind=frozen_lake"), View("/environments/new/?kind=sokoban", refused),
+        View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
