@@ -11,6 +11,7 @@ from django.db.models.fields.json import KeyTransform
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import TERMINAL, RunState
+from webapp.runs.verdicts import Status, health_of
 
 PAGE = 50
 SPARK_POINTS = 40
@@ -25,6 +26,7 @@ FILTERS: dict[str, tuple[str, frozenset[RunState] | None]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
     run: Run
+    health: Status | None
     environment: str
     success: float | None
     held_out: Evaluation | None
@@ -54,6 +56,7 @@ def rows_of(runs: Iterable[Run]) -> list[RunRow]:
     return [
         RunRow(
             run=run,
+            health=health_of(run),
             environment=str(run.environment_version or ", ".join(e["tag"] for e in run.config["environments"])),
             success=run.metrics.get("rollout/success"),
             held_out=evaluations.get(run.pk),

@@ -44,6 +44,7 @@ function follow(body) {
       live.textContent = detail ?? (state === "live" ? "live" : state === "stale" ? "not connected" : "connecting");
     },
   });
+  document.addEventListener("visibilitychange", () => document.hidden || refreshSoon()); // updates missed while hidden
   body.addEventListener("change", () => showCount(body));
 }
 
