@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, F, FloatField, IntegerField, OuterRef, Subquery, Sum, When
+from django.db.models import Case, F, FloatField, IntegerField, OuterRef, Subquery, Sum, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Lower, NullIf
 from django.template.defaultfilters import filesizeformat
@@ -79,7 +79,7 @@ FIXED: dict[str, Column] = {
     for column in (
         Column(key="state", plain="state", label="Status", order=STATES, css="run-state"),
         Column(key="name", label="Name", order=Lower("name"), css="run-name"),
-        Column(key="project", plain="project", label="Project", order=Lower(NullIf("project", "")), css="run-wide", default=False),
+        Column(key="project", plain="project", label="Project", order=Lower(NullIf("project", Value(""))), css="run-wide", default=False),
         Column(key="environment", plain="listed__environment", label="Environment", order=Lower("listed__environment"), css="run-environment"),
         Column(key="preset", plain="preset", label="Preset", order=Lower("preset"), css="run-wide"),
         Column(key="model", plain="listed__model", label="Model", order=Lower("listed__model"), css="mono run-wide"),
@@ -87,7 +87,7 @@ FIXED: dict[str, Column] = {
         Column(
             key="progress",
             label="Progress",
-            order=Cast("step", FloatField()) / NullIf(Cast("total_steps", FloatField()), 0.0),
+            order=Cast("step", FloatField()) / NullIf(Cast("total_steps", FloatField()), Value(0.0)),
             css="run-progress",
             numeric=True,
         ),
@@ -143,7 +143,7 @@ FIXED: dict[str, Column] = {
             default=False,
             help="Size of the checkpoints on disk",
         ),
-        Column(key="notes", label="Notes", order=Lower(NullIf("notes", "")), css="run-wide run-notes", default=False),
+        Column(key="notes", label="Notes", order=Lower(NullIf("notes", Value(""))), css="run-wide run-notes", default=False),
         Column(key="started", label="Started", order=F("started_at"), css="nowrap run-wide"),
         Column(key="owner", label="Owner", order=Lower("owner__username"), css="run-wide", default=False),
     )
