@@ -1,7 +1,8 @@
 """How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with a result.
 
 The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets, three
-environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site except the socket.
+environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site
+except the socket.
 
     python -m benchmarks.run_lists [--runs N]
 """

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from engine.verdict.types import Verdict
+from engine.verdict.types import ComparedWith, Severity, Verdict
 
 Phase = Literal["loading", "rollout", "diagnostics", "update", "evaluation", "checkpoint", "paused"]
-Severity = Literal["watch", "warn", "critical", "dead"]
 Outcome = Literal["completed", "stopped", "converged", "collapsed"]
 Split = Literal["train", "validation"]
 CheckpointReason = Literal["schedule", "request", "final", "alert"]
@@ -181,6 +180,8 @@ class AlertRaised(EventBase):
     metric: str
     value: float
     baseline: float | None = None
+    compared_with: ComparedWith = "limit"  # what `baseline` is
+    limit: float | None = None  # on the metric's own axis; None for a rule that has none
     since: int | None = None  # the first step of the breach
     fork_before: int | None = None  # the first step of any sign that was open with it: earlier checkpoints are good
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
@@ -202,11 +203,13 @@ class ClusterReleased(EventBase):
 
 
 class RunFinished(EventBase):
-    """`fork_before`: a rule requests a fork from the last checkpoint before this step."""
+    """`rule`: the alert rule that ended it. `fork_before`: it requests a fork from the last checkpoint before this
+    step."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: Outcome
     reason: str
+    rule: str = ""
     fork_before: int | None = None
 
 

@@ -84,7 +84,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"page": "webapp.page_tags", "visible_text": "webapp.visible_text"},
+            "libraries": {
+                "page": "webapp.page_tags",
+                "run_states": "webapp.runs.state_tags",
+                "visible_text": "webapp.visible_text",
+            },
         },
     }
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from engine.environments.registry import make_environment
 from engine.metrics import GLOSSARY, describe
 from engine.verdict.types import LEVELS, TITLES
-from webapp.runs.states import RESTARTING, RunState
+from webapp.runs.states import SHOWN_LABELS
 from webapp.runs.verdicts import ICONS
 
 SEVERITIES = ("watch", "warn", "critical", "dead")
@@ -67,7 +67,7 @@ def examples() -> dict[str, Any]:
     environment = make_environment("frozen_lake")
     environment.reset(seed=1)
     return {
-        "states": [*(state.value for state in RunState), RESTARTING],
+        "states": list(SHOWN_LABELS),
         "verdicts": [(LEVELS[label], ICONS[label], title) for label, title in TITLES.items()],
         "severities": SEVERITIES,
         "lines": LINES,

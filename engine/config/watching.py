@@ -8,8 +8,8 @@ from pydantic import Field, model_validator
 
 from engine.diagnostics.default_rules import DEFAULT_RULES
 from engine.diagnostics.rule_config import Action, RuleConfig, check_together
-from engine.events import Severity
 from engine.section import Section
+from engine.verdict.types import Severity
 
 
 class DiagnosticsConfig(Section):

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.diagnostics.rule_config import Action
-from engine.events import AlertRaised, Severity
+from engine.events import AlertRaised
+from engine.verdict.types import ComparedWith, Severity
 
 Metrics = dict[str, float]
 Ending = Literal["collapsed", "converged"]
@@ -24,6 +25,8 @@ class AlertDraft:
     metric: str
     value: float
     baseline: float | None = None
+    compared_with: ComparedWith = "limit"
+    limit: float | None = None
     since: int = 0
     fork_before: int = 0  # the first step of any sign that was open with it
     action: Action = "notify"
@@ -44,6 +47,8 @@ class AlertDraft:
             metric=self.metric,
             value=_finite(self.value),
             baseline=None if self.baseline is None else _finite(self.baseline),
+            compared_with=self.compared_with,
+            limit=None if self.limit is None else _finite(self.limit),
             since=self.since,
             fork_before=self.fork_before,
             action=self.action,
@@ -64,12 +69,13 @@ def _describe(number: float) -> str:
 class Detection:
     """The alerts of one step. `stop` is the reason to end the run, if there is one, and `ending` its outcome.
 
-    With `fork_before` a rule requests a fork from the last checkpoint before that step.
+    `rule` is the one that ends it. With `fork_before` it requests a fork from the last checkpoint before that step.
     """
 
     alerts: list[AlertDraft] = field(default_factory=list)
     stop: str | None = None
     ending: Ending = "collapsed"
+    rule: str = ""
     fork_before: int | None = None
 
     def requests(self, action: Action) -> bool:

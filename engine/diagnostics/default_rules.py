@@ -14,6 +14,7 @@ from engine.diagnostics.rule_config import (
     BelowConfig,
     FallsConfig,
     FallsFromBestConfig,
+    FallsSignificantlyConfig,
     GainsConfig,
     NoSignalConfig,
     RewardStdCollapsedConfig,
@@ -38,8 +39,12 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice=f"Read some responses: they may be truncated, or noise. {_GENTLER}",
     ),
     FallsFromBestConfig(
-        name="success_fell", metric="rollout/success", severity="critical", steps=1,
-        recovery=5, window=10, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
+        name="success_fell", metric="rollout/success", severity="critical", steps=3,
+        window=5, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
+    ),
+    FallsSignificantlyConfig(
+        name="held_out_fell", metric="eval/success", severity="warn", steps=1,
+        subject="Held-out success", advice=f"Training does harm, or fits the training problems only. {_GENTLER}",
     ),
     RewardStdCollapsedConfig(
         name="within_group_std_low", metric="reward/within_group_std", severity="warn",

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Detection, Metrics
-from engine.diagnostics.history_rules import FallsFromBest, Spike, ZScore
+from engine.diagnostics.history_rules import FallsFromBest, FallsSignificantly, Spike, ZScore
 from engine.diagnostics.joint_rules import (
     FIRING,
     Agreement,
@@ -31,6 +31,7 @@ KINDS: dict[str, type[Rule[Any]]] = {
     "rises": Rises,
     "gains": Gains,
     "falls_from_best": FallsFromBest,
+    "falls_significantly": FallsSignificantly,
     "spike": Spike,
     "z_score": ZScore,
     "reward_std_collapsed": RewardStdCollapsed,
@@ -150,11 +151,14 @@ def _detection(alerts: list[AlertDraft]) -> Detection:
     forking = min((alert for alert in alerts if alert.action == "fork"), key=lambda one: one.fork_before, default=None)
     if forking is not None:
         reason = f"{forking.rule}: {forking.message} {FORK_NOTE.format(forking.fork_before)}"
-        return Detection(alerts=alerts, stop=reason, ending=forking.ending, fork_before=forking.fork_before)
+        return Detection(
+            alerts=alerts, stop=reason, ending=forking.ending, rule=forking.rule, fork_before=forking.fork_before
+        )
     stopping = next((alert for alert in alerts if alert.action == "stop"), None)
     if stopping is None:
         return Detection(alerts=alerts)
-    return Detection(alerts=alerts, stop=f"{stopping.rule}: {stopping.message}", ending=stopping.ending)
+    reason = f"{stopping.rule}: {stopping.message}"
+    return Detection(alerts=alerts, stop=reason, ending=stopping.ending, rule=stopping.rule)
 
 
 def _reads_the_same(one: RuleConfig, other: RuleConfig) -> bool:

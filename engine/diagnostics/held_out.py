@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from engine.statistics.proportions import wilson
+
 AREA = "eval/"
 
 
@@ -36,4 +38,8 @@ def held_out_metrics(results: Iterable[HeldOutResult]) -> dict[str, float]:
         found |= {f"{area}/success": one.success, f"{area}/return": one.mean_return}
         found |= {f"{area}/success_low": one.low, f"{area}/success_high": one.high}
         successes, episodes = successes + one.successes, episodes + one.episodes
-    return {"eval/success": successes / episodes, **found} if episodes else found
+    if not episodes:
+        return found
+    interval = wilson(successes, episodes)
+    pooled = {"success": successes / episodes, "success_low": interval.low, "success_high": interval.high}
+    return {**{AREA + name: value for name, value in pooled.items()}, **found}

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from engine.diagnostics.alerts import AlertDraft, Metrics
-from engine.diagnostics.rule_config import FallsFromBestConfig, SpikeConfig, WindowRule, ZScoreConfig
+from engine.diagnostics.rule_config import (
+    FallsFromBestConfig,
+    FallsSignificantlyConfig,
+    SpikeConfig,
+    WindowRule,
+    ZScoreConfig,
+)
 from engine.diagnostics.rules import Rule
+from engine.statistics.proportions import difference_of_rates
 
 WithWindow = TypeVar("WithWindow", bound=WindowRule)
 
@@ -39,6 +47,8 @@ class Windowed(Rule[WithWindow]):
 class Spike(Windowed[SpikeConfig]):
     """Above `limit` times the median of the readings before."""
 
+    compared_with = "median"
+
     usual: float | None = None
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
@@ -59,6 +69,8 @@ class Spike(Windowed[SpikeConfig]):
 @dataclass(slots=True)
 class ZScore(Windowed[ZScoreConfig]):
     """More than `limit` standard deviations, and more than `floor`, from the mean of the readings before."""
+
+    compared_with = "mean"
 
     mean: float | None = None
 
@@ -83,7 +95,12 @@ class ZScore(Windowed[ZScoreConfig]):
 
 @dataclass(slots=True)
 class FallsFromBest(Windowed[FallsFromBestConfig]):
-    """The mean of the last readings is below `limit` times the best such mean, which was at least `floor`."""
+    """Below `limit` times the best mean of `window` readings in a row, which was at least `floor`.
+
+    While there are fewer readings, theirs is a candidate too: a fall that begins at once has no other best.
+    """
+
+    compared_with = "best"
 
     best: float = 0.0
     best_at: int = -1  # the last step of that mean; -1 before the first
@@ -102,17 +119,21 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     def may_begin(self, step: int) -> int:
         return self.since if self.is_open else step + 1
 
+    def _reading(self, metrics: Metrics) -> float | None:
+        if self.config.metric in metrics:
+            self.remember(metrics[self.config.metric])
+            self.best = max(self.best, statistics.fmean(self.window))
+        return super(FallsFromBest, self)._reading(metrics)
+
     def is_breached(self, value: float, metrics: Metrics) -> bool:
-        self.remember(value)
-        if len(self.window) < self.config.window:
-            return False
-        mean = statistics.fmean(self.window)
-        self.best = max(self.best, mean)
-        return self.best >= self.config.floor and mean < self.config.limit * self.best
+        limit = self.config.limit * self.best
+        return self.best >= self.config.floor and value < limit and not math.isclose(value, limit)  # means are rounded
 
     def finding(self, value: float) -> str:
-        mean = statistics.fmean(self.window)
-        return f"fell to {mean:.3g} over {self.config.window} {self.readings}, from its best of {self.best:.3g}"
+        return (
+            f"{self.described(value)}, below {self.config.limit:g} times its best of {self.best:.3g} over "
+            f"{self.config.window} {self.readings},{self.streak}".rstrip(",")
+        )
 
     def reference(self) -> float | None:
         return self.best
@@ -123,3 +144,61 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
         self.best, self.best_at = state["best"], state["best_at"]
+
+
+class Rate(NamedTuple):
+    """A success rate and its 95% interval."""
+
+    success: float
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.success:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+    def is_below(self, other: Rate) -> bool:
+        """Whether the 95% interval of the difference is below 0."""
+        _, high = difference_of_rates(self.success, self[1:], other.success, other[1:])
+        return float(high) < 0
+
+
+@dataclass(slots=True)
+class FallsSignificantly(Rule[FallsSignificantlyConfig]):
+    """Below the evaluation whose interval has the highest lower end, or below the first."""
+
+    compared_with = "best"
+
+    first: Rate | None = None
+    best: Rate | None = None
+    newest: Rate | None = None
+    before: Rate | None = None  # the one that the newest is below
+
+    def is_breached(self, value: float, metrics: Metrics) -> bool:
+        metric = self.config.metric
+        if f"{metric}_low" not in metrics or f"{metric}_high" not in metrics:
+            return False
+        newest = self.newest = Rate(value, metrics[f"{metric}_low"], metrics[f"{metric}_high"])
+        earlier = [one for one in (self.best, self.first) if one is not None]
+        self.before = next((one for one in earlier if newest.is_below(one)), None)
+        self.first = self.first or newest
+        if self.best is None or newest.low > self.best.low:
+            self.best = newest
+        return self.before is not None
+
+    def finding(self, value: float) -> str:
+        newest = self.newest.text if self.newest else f"{value:.3g}"
+        before = self.before.text if self.before else ""
+        when = "in the first evaluation" if self.before == self.first else "at its best"
+        return f"is {newest}, significantly below {before} {when}{self.streak}"
+
+    def reference(self) -> float | None:
+        return self.before.success if self.before else None
+
+    def state_dict(self) -> dict[str, Any]:
+        own = {name: None if one is None else list(one) for name, one in (("first", self.first), ("best", self.best))}
+        return {**super(FallsSignificantly, self).state_dict(), **own}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super(FallsSignificantly, self).load_state_dict(state)
+        self.first, self.best = (Rate(*state[name]) if state[name] else None for name in ("first", "best"))

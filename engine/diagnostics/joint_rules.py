@@ -14,7 +14,7 @@ from engine.diagnostics.rule_config import (
     TemplateCollapseConfig,
 )
 from engine.diagnostics.rules import Falls, Rule
-from engine.events import Severity
+from engine.verdict.types import Severity
 
 ZERO_STD = 1e-6
 SUCCESS_STEPS = 10

@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, cast
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from engine.diagnostics.held_out import AREA as HELD_OUT
-from engine.events import Severity
 from engine.metrics import describe
 from engine.section import Section, union_variants
+from engine.verdict.types import Severity
 
 Action = Literal["notify", "checkpoint", "pause", "stop", "fork"]
 RuleAction = Literal["by_severity", Action]
@@ -32,7 +32,14 @@ def _of_training(metric: str) -> str:
     return metric
 
 
+def _held_out_success(metric: str) -> str:
+    if not (metric.startswith(HELD_OUT) and metric.endswith("/success")):
+        raise ValueError("this kind reads held-out success. Use eval/success, or eval/<tag>/success of an environment.")
+    return metric
+
+
 Metric = Annotated[str, AfterValidator(_known)]
+HeldOutSuccess = Annotated[Metric, AfterValidator(_held_out_success)]
 TrainingMetric = Annotated[Metric, AfterValidator(_of_training)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Factor = Annotated[float, Field(gt=1)]
@@ -177,13 +184,22 @@ class GainsConfig(SmoothedRule, BaselineRule):
         return reference + self.limit
 
 
-class FallsFromBestConfig(ScaledRule, WindowRule, FloorRule):
-    """The mean of the last window of readings is below the limit times the best such mean."""
+class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
+    """Below the limit times the best mean of a window of readings; of fewer while there are no more."""
 
     condition = "below {limit} × its best"
     kind: Literal["falls_from_best"] = "falls_from_best"
     limit: Share = Field(description="Share of the best mean.")
+    window: int = Field(10, ge=1, le=1000, description="Readings in a row that the best mean is of.")
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
+
+
+class FallsSignificantlyConfig(RuleBase):
+    """Held-out success whose difference from the best or the first evaluation has a 95% interval below 0."""
+
+    condition = "significantly below its best"
+    kind: Literal["falls_significantly"] = "falls_significantly"
+    metric: HeldOutSuccess = Field("eval/success", description="eval/success, or eval/<tag>/success.")
 
 
 class SpikeConfig(ScaledRule, WindowRule):
@@ -253,6 +269,7 @@ RuleConfig = Annotated[
     | RisesConfig
     | GainsConfig
     | FallsFromBestConfig
+    | FallsSignificantlyConfig
     | SpikeConfig
     | ZScoreConfig
     | RewardStdCollapsedConfig

@@ -89,11 +89,13 @@ _DRIFTS = (
     ),
     FallsFromBestConfig(
         name="success_falls", metric="rollout/success", severity="watch", steps=1, recovery=5,
-        window=10, limit=0.75, floor=0.05, subject="Training success", advice="Check whether the gradient norm spiked.",
+        mean_over=10, window=10, limit=0.75, floor=0.05, subject="Training success",
+        advice="Check whether the gradient norm spiked.",
     ),
     FallsFromBestConfig(
         name="success_halved", metric="rollout/success", severity="warn", steps=1, recovery=5,
-        window=10, limit=0.5, floor=0.05, subject="Training success", advice="Check the within-group reward std.",
+        mean_over=10, window=10, limit=0.5, floor=0.05, subject="Training success",
+        advice="Check the within-group reward std.",
     ),
 )  # fmt: skip
 _UNEVEN = (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.rule_config import (
@@ -26,8 +26,8 @@ from engine.diagnostics.rule_config import (
     SmoothedRule,
     TemplateCollapseConfig,
 )
-from engine.events import Severity
 from engine.metrics import describe
+from engine.verdict.types import ComparedWith, Severity
 
 Config = TypeVar("Config", bound=RuleBase)
 WithBaseline = TypeVar("WithBaseline", bound=BaselineRule)
@@ -39,6 +39,8 @@ SPARSE = ("collapse/", "gradient/", "eval/")  # areas that only some steps have
 @dataclass(slots=True)
 class Rule(ABC, Generic[Config]):
     """Streaks and hysteresis; subclasses decide what is breached."""
+
+    compared_with: ClassVar[ComparedWith] = "limit"  # what `reference` is
 
     config: Config
     breached: int = 0  # breached readings in a row, up to now
@@ -101,12 +103,15 @@ class Rule(ABC, Generic[Config]):
         return self.draft(value)
 
     def draft(self, value: float) -> AlertDraft:
+        reference = self.reference()
         return AlertDraft(
             rule=self.config.name,
             severity=self.severity,
             metric=self.config.metric,
             value=value,
-            baseline=self.reference(),
+            baseline=reference,
+            compared_with=self.compared_with,
+            limit=self.config.threshold(reference) if reference is not None else None,
             since=self.since,
             message=f"{self.subject} {self.finding(value)}. {self.config.advice}".rstrip(),
         )
@@ -193,6 +198,8 @@ class Above(Below):
 @dataclass(slots=True)
 class AgainstBaseline(Rule[WithBaseline]):
     """Compares with the baseline, the mean of the metric's first readings; those raise nothing themselves."""
+
+    compared_with = "start"
 
     first: list[float] = field(default_factory=list)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import Recording, replay
-from engine.diagnostics.rule_config import AgreementConfig, LimitRule, NoSignalConfig, RuleConfig
+from engine.diagnostics.rule_config import AgreementConfig, LimitRule, RuleConfig
 
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of the given limit, where there is no natural range
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -75,7 +75,7 @@ def choose(rules: DetectorsConfig, recordings: Sequence[Recording], *, false_ala
     """
     chosen = [
         rule
-        if isinstance(rule, NoSignalConfig | AgreementConfig)  # no limit, and a number of rules
+        if not isinstance(rule, LimitRule) or isinstance(rule, AgreementConfig)  # no limit, or a number of rules
         else rule.model_copy(update={"limit": _best_limit(rule, recordings, false_alarms)})
         for rule in rules.rules
     ]

@@ -11,13 +11,12 @@ from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
 from typing import Any
 
-from engine.config import DetectorsConfig
+from engine.config import RunConfig
 from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded, VerdictUpdated
 from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
 from engine.rollout.action_parser import parse_response
 from engine.rollout.trajectory_files import write_trajectory_file
 from engine.verdict.assessor import Assessor, Settings
-from engine.verdict.regimes import regime_rule
 
 Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
@@ -101,8 +100,7 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
-        rule = regime_rule(DetectorsConfig())
-        assessor = Assessor(Settings(total_steps=last, environment=UNNAMED, regime_rule=rule))
+        assessor = Assessor(Settings.of(RunConfig(), total_steps=last))
         events.emit(RunStarted(step=0, total_steps=last, pid=0, device="elsewhere", model="", parameters=0))
         for (step, split), rollouts in sorted(steps.items()):
             records = list(_records(step, split, rollouts))
@@ -114,6 +112,7 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
                 assessor.add_step(step, metrics)
                 events.emit(StepCompleted(step=step, metrics=metrics, tokens=0, seconds=0.0))
             events.emit(TrajectoriesRecorded(step=step, split=split, path=file, count=len(records)))
+        assessor.end()
         if (verdict := assessor.verdict()) is not None:
             events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
         events.emit(RunFinished(step=last, outcome="completed", reason=report.summary()))

@@ -144,6 +144,18 @@ EVAL = (
         bad="Far below training success: the policy overfits to the training problems.",
     ),
     Metric(
+        name="eval/success_low", section="eval", title="Held-out success, lower bound", unit="share", low=0, high=1,
+        better="higher", meaning="Lower end of the 95% interval of held-out success, all environments together.",
+        formula="Wilson score interval, z = 1.96",
+        bad="Below another run's upper bound: the difference may not be significant with so few episodes.",
+    ),
+    Metric(
+        name="eval/success_high", section="eval", title="Held-out success, upper bound", unit="share", low=0, high=1,
+        better="higher", meaning="Upper end of the 95% interval of held-out success, all environments together.",
+        formula="Wilson score interval, z = 1.96",
+        bad="Far above the lower bound: too few episodes for a conclusion.",
+    ),
+    Metric(
         name="eval/<tag>/success", section="eval", title="<tag>: held-out success", unit="share", low=0, high=1,
         better="higher", meaning="Share of this environment's held-out problems solved. They are never trained on, and "
         "are the same at every evaluation.",

@@ -25,3 +25,8 @@ class RunVerdict:
         if verdict is not None and verdict != self.reported:
             self.reported = verdict
             self.events.emit(VerdictUpdated(step=verdict.step, verdict=verdict))
+
+    def end(self, rule: str) -> None:
+        """What is true of a run that continues may not be true of one that is over; `rule` ended it, if one did."""
+        self.assessor.end(rule)
+        self.report()

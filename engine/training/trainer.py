@@ -220,7 +220,7 @@ class Trainer:
             self.events.emit(draft.event(step))
         self.progress.detectors = self.detectors.state_dict()
         if detection.stop is not None:
-            self.progress.ending = {"outcome": detection.ending, "reason": detection.stop}
+            self.progress.ending = {"outcome": detection.ending, "reason": detection.stop, "rule": detection.rule}
             if detection.fork_before is not None:
                 self.progress.ending["fork_before"] = self.fork_before = detection.fork_before
         if detection.requests("checkpoint"):
@@ -349,7 +349,7 @@ class Trainer:
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
-        self.verdict.report()
+        self.verdict.end(ending.rule)
         self.events.emit(ending)
 
     def _emit_step(self, step: int, metrics: Metrics, skipped: str) -> None:

@@ -10,24 +10,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.config import RunConfig
-from engine.events import AlertRaised, EvaluationCompleted, Event, StepCompleted
+from engine.events import AlertRaised, EvaluationCompleted, Event, RunFinished, StepCompleted
 from engine.verdict import course, format_changes, regimes
-from engine.verdict.course import Course, Metrics
+from engine.verdict.course import SUCCESS, Course, Metrics
 from engine.verdict.evidence import evidence_of, summary_of
 from engine.verdict.format_changes import FormatTracker
-from engine.verdict.held_out import Evaluation, HeldOut
-from engine.verdict.labels import Labelled, label_of
+from engine.verdict.held_out import Evaluation, HeldOut, PooledEvaluation
+from engine.verdict.labels import Facts, Labelled, label_of
+from engine.verdict.lost_success import LostSuccess
+from engine.verdict.open_alerts import OpenAlerts
 from engine.verdict.regimes import RegimeRule, RegimeTracker, regime_rule
-from engine.verdict.thresholds import ALERT_STEPS, RULES_VERSION
-from engine.verdict.types import LEVELS, TITLES, Label, Verdict
+from engine.verdict.thresholds import RULES_VERSION
+from engine.verdict.types import ENDED_TITLES, LEVELS, TITLES, Label, Verdict
 
-ALERT_SEVERITIES = frozenset({"warn", "critical", "dead"})
 METRICS = frozenset({*course.METRICS, *regimes.METRICS, *format_changes.METRICS})
-
-
-def is_assessed(metric: str) -> bool:
-    """Whether the assessor reads the metric."""
-    return metric in METRICS or metric.startswith(format_changes.CASES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +33,8 @@ class Settings:
     total_steps: int
     environment: str
     regime_rule: RegimeRule
+    groups: int  # of a step
+    watched: frozenset[str] = frozenset()  # metrics of the run's alert rules
 
     @classmethod
     def of(cls, config: RunConfig, *, total_steps: int | None = None) -> Settings:
@@ -44,7 +42,12 @@ class Settings:
             total_steps=config.steps if total_steps is None else total_steps,
             environment=config.environments[0].tag,
             regime_rule=regime_rule(config.detectors),
+            groups=config.rollout.groups,
+            watched=frozenset(rule.metric for rule in config.detectors.rules),
         )
+
+    def reads(self, metric: str) -> bool:
+        return metric in METRICS or metric in self.watched or metric.startswith(format_changes.CASES)
 
 
 class Assessor:
@@ -53,55 +56,73 @@ class Assessor:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.course = Course()
+        self.success = LostSuccess(settings.groups)
         self.held_out = HeldOut()
+        self.pooled = PooledEvaluation()
+        self.alerts = OpenAlerts()
         self.regimes = RegimeTracker(settings.regime_rule)
         self.format = FormatTracker(settings.total_steps)
         self.step = 0
-        self.alerted = -ALERT_STEPS  # the newest step with an alert of severity warn or more
+        self.ended, self.ended_by = False, ""
         self.settled: Label | None = None  # the label after the step before this one
         self.since = 0
+        self._newest: Labelled | None = None  # None once something has changed
 
     def observe(self, event: Event) -> None:
         match event:
             case StepCompleted():
                 self.add_step(event.step, event.metrics)
             case EvaluationCompleted():
-                self.add_evaluation(event.environment, Evaluation(event.success, event.low, event.high))
+                self.add_evaluation(event.environment, Evaluation(event.success, event.low, event.high, event.step))
+                self.alerts.read(self.step, self.pooled.add(event))
             case AlertRaised():
-                self.add_alert(event.step, event.severity)
+                self._newest = None
+                self.alerts.add(event)
+            case RunFinished():
+                self.end(event.rule)
             case _:
                 pass
 
     def add_step(self, step: int, metrics: Metrics) -> None:
         """What an alert or an evaluation says of the step before is known by now, so its label is settled."""
         self._settle()
+        self._newest = None
         self.step = step
         self.course.add(metrics)
+        if SUCCESS in metrics:
+            self.success.add(step, metrics[SUCCESS])
+        self.alerts.read(step, {name: value for name, value in metrics.items() if self.settings.reads(name)})
         self.regimes.add(step, metrics)
         self.format.add(step, metrics)
 
     def add_evaluation(self, environment: str, evaluation: Evaluation) -> None:
+        self._newest = None
         if environment == self.settings.environment:
             self.held_out.add(evaluation)
 
-    def add_alert(self, step: int, severity: str) -> None:
-        if severity in ALERT_SEVERITIES:
-            self.alerted = max(self.alerted, step)
+    def end(self, rule: str = "") -> None:
+        """The run is over; `rule` is the alert rule that ended it, if one did."""
+        self._newest = None
+        self.ended, self.ended_by = True, rule
 
     def verdict(self) -> Verdict | None:
         """None before the first step."""
         if not self.course.steps:
             return None
         found = self._labelled()
+        titles = TITLES | ENDED_TITLES if self.ended else TITLES
         return Verdict(
             label=found.label,
-            title=TITLES[found.label],
+            title=titles[found.label],
             level=LEVELS[found.label],
             reason=found.reason,
             summary=summary_of(self.course, self.held_out),
             step=self.step,
             since=self.since if found.label == self.settled else self.step,
-            evidence=evidence_of(self.course, self.held_out),
+            ended=self.ended,
+            ended_by=self.ended_by,
+            alert=found.alert.basis() if found.alert is not None else None,
+            evidence=evidence_of(self.course, self.success, self.held_out),
             regime=self.regimes.regime,
             borders=self.regimes.borders,
             format_changes=self.format.changes(),
@@ -110,8 +131,16 @@ class Assessor:
         )
 
     def _labelled(self) -> Labelled:
-        alerted = self.alerted > 0 and self.alerted > self.step - ALERT_STEPS
-        return label_of(self.course, self.held_out, alerted=alerted)
+        if self._newest is None:
+            facts = Facts(
+                course=self.course,
+                success=self.success,
+                held_out=self.held_out,
+                alerts=self.alerts.counting(self.step),
+                ended=self.ended,
+            )
+            self._newest = label_of(facts)
+        return self._newest
 
     def _settle(self) -> None:
         if not self.course.steps:

@@ -1,4 +1,4 @@
-"""The steps that a label is read from, in bounded memory: the first ten, the newest twenty, the best mean of ten."""
+"""The steps that a label is read from, in bounded memory: the first ten, the newest twenty, and the best windows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from engine.verdict.thresholds import RECENT_STEPS
+from engine.verdict.thresholds import SHOWN_STEPS, TREND_STEPS
 
 Metrics = dict[str, float]
 
@@ -20,21 +20,22 @@ METRICS = (SUCCESS, REWARD_STD, SCORE_STD, PARSE_OK, SKIPPED, GRAD_NORM)
 
 @dataclass(slots=True)
 class Course:
-    """`best` has the highest mean of ten steps in a row of each metric; of fewer steps it is the mean of all."""
+    """`best` has the highest mean of three steps in a row of each metric; of fewer steps it is the mean of all."""
 
     first: list[Metrics] = field(default_factory=list)
-    newest: deque[Metrics] = field(default_factory=lambda: deque(maxlen=2 * RECENT_STEPS))
+    newest: deque[Metrics] = field(default_factory=lambda: deque(maxlen=2 * TREND_STEPS))
     best: Metrics = field(default_factory=dict)
     steps: int = 0
 
     def add(self, metrics: Metrics) -> None:
         picked = {name: metrics[name] for name in METRICS if name in metrics}
-        if self.steps < RECENT_STEPS:
+        if self.steps < TREND_STEPS:
             self.first.append(picked)
         self.newest.append(picked)
         self.steps += 1
-        means = {name: value for name in METRICS if (value := mean_of(self.recent, name)) is not None}
-        if self.steps <= RECENT_STEPS:
+        window = list(self.newest)[-SHOWN_STEPS:]
+        means = {name: value for name in METRICS if (value := mean_of(window, name)) is not None}
+        if self.steps <= SHOWN_STEPS:
             self.best = means
         else:
             self.best |= {name: max(value, self.best.get(name, value)) for name, value in means.items()}
@@ -42,18 +43,23 @@ class Course:
     @property
     def recent(self) -> list[Metrics]:
         """The newest ten steps."""
-        return list(self.newest)[-RECENT_STEPS:]
+        return list(self.newest)[-TREND_STEPS:]
 
     @property
     def is_short(self) -> bool:
         """Whether the first and the newest ten steps overlap."""
-        return self.steps < 2 * RECENT_STEPS
+        return self.steps < 2 * TREND_STEPS
+
+    @property
+    def shown_steps(self) -> int:
+        """How many steps the first and the newest mean are of: three, or half of fewer, so they never overlap."""
+        return max(1, min(SHOWN_STEPS, self.steps // 2))
 
     def first_mean(self, name: str, missing: float = 0.0) -> float:
-        return _or(mean_of(self.first, name), missing)
+        return _or(mean_of(self.first[: self.shown_steps], name), missing)
 
     def recent_mean(self, name: str, missing: float = 0.0) -> float:
-        return _or(mean_of(self.recent, name), missing)
+        return _or(mean_of(list(self.newest)[-self.shown_steps :], name), missing)
 
 
 def mean_of(steps: Iterable[Metrics], name: str) -> float | None:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from engine.verdict.course import PARSE_OK, REWARD_STD, SUCCESS, Course, mean_of
 from engine.verdict.held_out import HeldOut
+from engine.verdict.lost_success import LostSuccess
 from engine.verdict.thresholds import (
     BROKEN_FORMAT,
-    COLLAPSED_SHARE,
+    COLLAPSED,
+    COLLAPSING_SHARE,
     FORMAT_STEPS,
     STD_HEALTHY,
     STD_NEAR_ZERO,
 )
 from engine.verdict.types import Evidence
+from engine.verdict.wording import with_margin
 
 DIGITS = 4  # after the point, of numbers that go into events
 
 
-def evidence_of(course: Course, held_out: HeldOut) -> list[Evidence]:
+def evidence_of(course: Course, success: LostSuccess, held_out: HeldOut) -> list[Evidence]:
     std = course.first_mean(REWARD_STD)
     rows = [
-        _row(
-            course,
-            SUCCESS,
-            "Training success",
-            f"collapsing below {COLLAPSED_SHARE * course.best.get(SUCCESS, 0.0):.2f}, half of the best",
-        ),
+        _success_row(course, success),
         _row(
             course,
             REWARD_STD,
@@ -42,6 +40,16 @@ def evidence_of(course: Course, held_out: HeldOut) -> list[Evidence]:
     return [row for row in rows if row is not None]
 
 
+def _success_row(course: Course, success: LostSuccess) -> Evidence | None:
+    """The best is that of the window which the newest steps are compared with, unless they are better themselves."""
+    best = success.best
+    if best is None:
+        return _row(course, SUCCESS, "Training success", "")
+    limit = f"collapsing below {COLLAPSING_SHARE * best.success:.2f}, half of its best; collapsed below {COLLAPSED:.2f}"
+    row = _row(course, SUCCESS, "Training success", limit)
+    return row and row.model_copy(update={"best": round(max(best.success, course.recent_mean(SUCCESS)), DIGITS)})
+
+
 def _row(course: Course, metric: str, title: str, limit: str) -> Evidence | None:
     if metric not in course.best:
         return None
@@ -57,15 +65,15 @@ def _row(course: Course, metric: str, title: str, limit: str) -> Evidence | None
 
 
 def _held_out_row(held_out: HeldOut) -> Evidence | None:
-    first, newest = held_out.first, held_out.newest
-    if first is None or newest is None:
+    first, newest, best = held_out.first, held_out.newest, held_out.best
+    if first is None or newest is None or best is None:
         return None
     return Evidence(
         metric="eval/success",
         title="Held-out success",
         first=round(first.success, DIGITS),
         now=round(newest.success, DIGITS),
-        best=round(held_out.best, DIGITS),
+        best=round(best.success, DIGITS),
         low=round(newest.low, DIGITS),
         high=round(newest.high, DIGITS),
     )
@@ -73,11 +81,11 @@ def _held_out_row(held_out: HeldOut) -> Evidence | None:
 
 def summary_of(course: Course, held_out: HeldOut) -> str:
     """Such as: Training success 0.20 → 0.50 · within-group reward std healthy (0.40) · 100.0% well-formed responses."""
-    parts = [f"Training success {course.first_mean(SUCCESS):.2f} → {course.recent_mean(SUCCESS):.2f}"]
+    before = f"{course.first_mean(SUCCESS):.2f} → " if course.steps > 1 else ""
+    parts = [f"Training success {before}{course.recent_mean(SUCCESS):.2f}"]
     if held_out.first is not None and held_out.newest is not None:
-        newest = held_out.newest
         first = f"{held_out.first.success:.2f} → " if held_out.count > 1 else ""
-        parts.append(f"held-out {first}{newest.success:.2f} ± {(newest.high - newest.low) / 2:.2f}")
+        parts.append(f"held-out {first}{with_margin(held_out.newest)}")
     parts.append(_std_summary(course.first_mean(REWARD_STD), course.recent_mean(REWARD_STD)))
     parse = mean_of(course.recent[-FORMAT_STEPS:], PARSE_OK)
     parts.append(f"{1.0 if parse is None else parse:.1%} well-formed responses")

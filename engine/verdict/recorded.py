@@ -12,21 +12,23 @@ from engine.events import (
     AlertRaised,
     EvaluationCompleted,
     Event,
+    RunFinished,
     RunStarted,
     StepCompleted,
     VerdictUpdated,
     parse_event,
 )
-from engine.verdict.assessor import Assessor, Settings, is_assessed
+from engine.verdict.assessor import Assessor, Settings
 from engine.verdict.types import Verdict
 
 BEFORE_ALL_STEPS = -1
-READ = (b'"kind":"step_completed"', b'"kind":"evaluation_completed"', b'"kind":"alert_raised"', b'"kind":"run_started"')
+KINDS = ("run_started", "step_completed", "evaluation_completed", "alert_raised", "run_finished")
+READ = tuple(f'"kind":"{kind}"'.encode() for kind in KINDS)
 RECORDED = b'"kind":"verdict_updated"'
 
 
-def counted(events: Iterable[Event]) -> list[Event]:
-    """Steps, evaluations and alerts in order, without those that a resumed attempt made again.
+def counted(events: Iterable[Event], settings: Settings) -> list[Event]:
+    """Steps, evaluations, alerts and the end in order, without those that a resumed attempt made again.
 
     Steps have only the metrics that are assessed: a run of ten thousand steps fits in memory.
     """
@@ -37,9 +39,9 @@ def counted(events: Iterable[Event]) -> list[Event]:
                 last = BEFORE_ALL_STEPS if event.resumed_from is None else event.resumed_from
                 kept = [one for one in kept if one.step <= last and not _is_final(one)]
             case StepCompleted():
-                picked = {name: value for name, value in event.metrics.items() if is_assessed(name)}
+                picked = {name: value for name, value in event.metrics.items() if settings.reads(name)}
                 kept.append(event.model_copy(update={"metrics": picked}))
-            case EvaluationCompleted() | AlertRaised():
+            case EvaluationCompleted() | AlertRaised() | RunFinished():
                 kept.append(event)
             case _:
                 pass
@@ -47,13 +49,14 @@ def counted(events: Iterable[Event]) -> list[Event]:
 
 
 def _is_final(event: Event) -> bool:
-    return isinstance(event, EvaluationCompleted) and event.final
+    """Whether the event is of the end of an attempt."""
+    return isinstance(event, RunFinished) or (isinstance(event, EvaluationCompleted) and event.final)
 
 
 def assessor_after(events: Path, settings: Settings) -> Assessor:
     """An assessor that knows all of `events.jsonl`. Damaged lines are passed over, as other readers do."""
     assessor = Assessor(settings)
-    for event in counted(_read(events, READ)):
+    for event in counted(_read(events, READ), settings):
         assessor.observe(event)
     return assessor
 

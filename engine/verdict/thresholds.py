@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-RULES_VERSION = 1
+RULES_VERSION = 2
+
+# Lost success: the newest steps against the best earlier ones. Each group of a step counts as one trial, since its
+# members share a problem, and intervals are of 95%.
+NEWEST_STEPS = (3, 10)  # a fall shows over three steps, in small batches over ten
+BEST_STEPS = 5  # the best window has as many steps or fewer
+LEAST_BEST = 0.1  # success that a run must have reached before it can collapse
+COLLAPSING_SHARE = 0.5  # of the best window's success
+COLLAPSED = 0.05  # success below it is gone
 
 # The label: means over steps.
-RECENT_STEPS = 10  # first, newest and best means are over this many steps in a row
-ALERT_STEPS = 50  # an alert counts for this many steps
+SHOWN_STEPS = 3  # first and newest means of the evidence are over this many steps in a row, and never overlap
+TREND_STEPS = 10  # a trend is between the means of the first and the newest ten
+ALERT_STEPS = 10  # an alert counts until its metric has been within the limit for this many steps
 FORMAT_STEPS = 3
 BROKEN_FORMAT = 0.5  # share of well-formed responses, mean of `FORMAT_STEPS`
 SKIPPED_STEPS = 3  # steps in a row without a finite gradient
 NO_SUCCESS_STEPS = 5  # steps after which missing success is reported
-LEAST_BEST = 0.1  # success that a run must have reached before it can collapse
-COLLAPSED_SHARE = 0.5  # of the best mean of success
 CONVERGED = 0.95
 LEAST_MARGIN = 0.02  # a change of success that is smaller is none, however small its standard error
 STANDARD_ERRORS = 2.0

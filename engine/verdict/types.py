@@ -16,10 +16,14 @@ Label = Literal[
     "collapsing",
     "collapsed",
     "no_signal",
+    "degraded",
+    "too_short",
 ]
 Level = Literal["good", "neutral", "warn", "critical", "dead"]
 RegimeKey = Literal["diverse", "template_collapse", "compressed", "low_entropy_collapse", "entropy_blow_up"]
 Unit = Literal["tokens", "share", "turns"]
+Severity = Literal["watch", "warn", "critical", "dead"]
+ComparedWith = Literal["limit", "start", "best", "median", "mean"]  # of an alert: the number behind its limit
 
 TITLES: dict[Label, str] = {
     "in_progress": "In progress",
@@ -31,7 +35,10 @@ TITLES: dict[Label, str] = {
     "collapsing": "Collapsing",
     "collapsed": "Collapsed",
     "no_signal": "No signal",
+    "degraded": "Degraded",
+    "too_short": "Too short",
 }
+ENDED_TITLES: dict[Label, str] = {"learning": "Learned", "at_risk": "Ended at risk"}  # of runs that are over
 LEVELS: dict[Label, Level] = {
     "in_progress": "neutral",
     "learning": "good",
@@ -42,6 +49,8 @@ LEVELS: dict[Label, Level] = {
     "collapsing": "critical",
     "collapsed": "dead",
     "no_signal": "dead",
+    "degraded": "critical",
+    "too_short": "neutral",
 }
 
 
@@ -50,9 +59,10 @@ class _Part(BaseModel):
 
 
 class Evidence(_Part):
-    """One metric behind the label: means of its first and newest ten steps, the best mean of ten, and its limits.
+    """One metric behind the label: means of its first and newest three steps, the best mean, and its limits.
 
-    For held-out success the numbers are single evaluations, and `low` to `high` is the newest one's 95% interval.
+    Of fewer than six steps the first and the newest mean are of half each, so they never overlap. For held-out success
+    the numbers are single evaluations, and `low` to `high` is the newest one's 95% interval.
     """
 
     metric: str
@@ -63,6 +73,21 @@ class Evidence(_Part):
     low: float | None = None
     high: float | None = None
     limit: str = ""
+
+
+class AlertBasis(_Part):
+    """The alert that a label stands on. `value` is the metric's newest, `holds` says whether it is beyond `limit`."""
+
+    rule: str
+    severity: Severity
+    step: int
+    seq: int
+    metric: str
+    value: float
+    limit: float | None
+    baseline: float | None
+    compared_with: ComparedWith
+    holds: bool
 
 
 class Regime(_Part):
@@ -106,7 +131,10 @@ class FormatChange(_Part):
 
 
 class Verdict(_Part):
-    """What the rules of `rules_version` make of a run after `step`. `since` is the first step with this label."""
+    """What the rules of `rules_version` make of a run after `step`. `since` is the first step with this label.
+
+    `alert` is set where the label stands on one. `ended`: the run is over, by the alert rule `ended_by` if it has one.
+    """
 
     label: Label
     title: str
@@ -115,6 +143,9 @@ class Verdict(_Part):
     summary: str
     step: int
     since: int
+    ended: bool = False
+    ended_by: str = ""
+    alert: AlertBasis | None = None
     evidence: list[Evidence]
     regime: Regime | None = None
     borders: RegimeBorders | None = None

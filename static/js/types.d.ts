@@ -172,6 +172,15 @@ export interface Status {
   icon: string;
   label: string;
   reason: string;
+  alert: number | null; // `seq` of the alert that the verdict stands on
+}
+
+/** The verdict in short. */
+export interface Health {
+  label: string;
+  title: string;
+  level: string;
+  reason: string;
 }
 
 // The verdict, as `engine.verdict.types` describes it
@@ -241,6 +250,8 @@ export interface RunState {
   state: string;
   shown_as: string;
   label: string;
+  ended_by: string; // the alert rule that ended it, if one did
+  health: Health | null;
   reason: string;
   remedy: string;
   wait_reason: string;

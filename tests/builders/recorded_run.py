@@ -14,6 +14,7 @@ from engine.verdict.assessor import Assessor, Settings
 from engine.verdict.recorded import assessor_after
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
+from webapp.runs.services import move
 from webapp.runs.states import RunState
 from workers.bridge import Bridge
 
@@ -66,6 +67,22 @@ class RecordedRun:
             if self.step % evaluate_every == 0:
                 self._evaluate()
             self.report_verdict()
+
+    def succeed(self, *shares: float) -> None:
+        """A step for each share of successes."""
+        for share in shares:
+            self.step += 1
+            metrics = {**self._metrics(), "rollout/success": share}
+            self.emit("step_completed", metrics=metrics, tokens=9000 * self.step, seconds=2.1 * self.step)
+            self.report_verdict()
+
+    def finish(self, *, rule: str = "", reason: str = "All steps are done.") -> None:
+        """Ends the run as its engine and its supervisor do, and delivers everything."""
+        self.assessor.end(rule)
+        self.report_verdict()
+        self.emit("run_finished", outcome="collapsed" if rule else "completed", reason=reason, rule=rule)
+        self.deliver()
+        assert move(self.run, RunState.FINISHED, reason=reason)
 
     def raise_alert(self, message: str) -> None:
         values = {"rule": "entropy_fall", "severity": "warn", "metric": "policy/entropy", "value": 0.4, "baseline": 1.1}

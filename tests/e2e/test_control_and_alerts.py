@@ -182,14 +182,14 @@ def test_another_kind_of_rule_has_its_own_fields(page: Page, recorded: RecordedR
     expect(mean_over).to_be_visible()
     expect(window).to_have_count(0)
     kind = page.locator("[id='detectors.rules.0.kind']")
-    kind.select_option("falls_from_best")
+    kind.select_option("z_score")
     expect(kind).to_be_focused()
     expect(mean_over).to_have_count(0)
     expect(window).to_have_value("10")
     page.click("#rules-apply")
     expect(page.locator("#rules-status")).to_contain_text("in force from the next step")
     [rule] = in_thread(lambda: Run.objects.get(pk=recorded.run.pk).settings_changes["detectors.rules"])
-    assert (rule["kind"], rule["limit"], rule["window"]) == ("falls_from_best", 0.05, 10)
+    assert (rule["kind"], rule["limit"], rule["window"]) == ("z_score", 0.05, 10)
     assert "mean_over" not in rule
 
 

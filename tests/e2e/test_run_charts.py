@@ -198,7 +198,7 @@ def test_a_click_opens_the_evidence_of_the_verdict(page: Page) -> None:
     page.get_by_role("button", name="Evidence").click()
     rows = page.locator("#verdict-rows tr")
     expect(rows.first).to_contain_text("Training success")
-    expect(rows.first).to_contain_text("half of the best")
+    expect(rows.first).to_contain_text("half of its best")
 
 
 def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) -> None:

@@ -57,6 +57,24 @@ def test_keyboard_focus_moves_through_the_rows_despite_updates(runs: list[Record
         expect(page.locator("#run-name")).to_have_text(first.run.name)
 
 
+def test_health_and_end_of_a_run_are_shown_without_a_reload(runs: list[RecordedRun], settings: Settings) -> None:
+    first, _ = runs
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto("/runs/")
+        expect(page.locator("#live")).to_have_attribute("data-state", "live")
+        row = page.locator("#rows tr").nth(0)
+        expect(row.locator(".run-health")).to_have_text("Learning")
+        apart(lambda: (first.succeed(*[0.3] * 3, *[0.0] * 3), first.deliver()))
+        expect(row.locator(".run-health .chip--dead")).to_have_text("Collapsed")
+        apart(first.finish)
+        expect(row.locator(".run-state .chip--collapsed")).to_have_text("Finished · collapsed")
+        page.keyboard.press("Control+k")
+        page.locator("#palette-input").fill(first.run.name)
+        expect(page.locator("#palette-0")).to_contain_text(f"{first.run.name}Finished · collapsed")
+
+
 def test_the_list_follows_runs_that_keep_reporting_steps(runs: list[RecordedRun], settings: Settings) -> None:
     first, _ = runs
     requested: list[str] = []

@@ -191,7 +191,10 @@ def _schemas() -> Schema:
         },
         "ChangedSetting": _object({"field": TEXT, "step": INTEGER, "old": {}, "new": {}}),
         "Ancestor": _object({"id": TEXT, "name": TEXT, "upto": INTEGER, "before": INTEGER}),
-        "Status": _object(dict.fromkeys(("key", "label", "reason", "icon"), TEXT)),
+        "Status": _object(
+            {**dict.fromkeys(("key", "label", "reason", "icon"), TEXT), "alert": {"type": ["integer", "null"]}}
+        ),
+        "Health": _object(dict.fromkeys(("label", "title", "level", "reason"), TEXT)),
         "RegimeMap": _object(
             {
                 "borders": _maybe("RegimeBorders"),
@@ -245,7 +248,19 @@ def _schemas() -> Schema:
 
 def _run() -> Schema:
     maybe_text, maybe_number = {"type": ["string", "null"]}, {"type": ["number", "null"]}
-    texts = ("id", "name", "shown_as", "label", "reason", "remedy", "wait_reason", "phase", "preset", "created_at")
+    texts = (
+        "id",
+        "name",
+        "shown_as",
+        "label",
+        "ended_by",
+        "reason",
+        "remedy",
+        "wait_reason",
+        "phase",
+        "preset",
+        "created_at",
+    )
     return _object(
         dict.fromkeys(texts, TEXT)
         | dict.fromkeys(("step", "total_steps", "tokens", "attempt", "restarts", "restart_budget", "last_seq"), INTEGER)
@@ -257,6 +272,8 @@ def _run() -> Schema:
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},
             "requested": {"type": "string", "enum": Request.values},
+            "ended_by": TEXT,
+            "health": _maybe("Health"),
             "metrics": {"type": "object"},
             "stop_proof": {"type": "object"},
             "settings": _object({"revision": INTEGER, "changes": {"type": "object"}}),

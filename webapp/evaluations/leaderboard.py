@@ -46,6 +46,7 @@ class Entry:
     rank: int = 0
     tied: bool = False  # not significantly different from the best
     shared_problems: int = 0  # that this and the best played and are compared on; 0 if taken as independent
+    ended_as: str = ""  # how its run is shown, of shown entries
     protocol_difference: str = ""  # from the ranked rows, where there is one
     run: Run | None = None  # of shown entries: its colour and lineage
     changed_settings: list[str] = field(default_factory=list)  # while it was live; of shown entries

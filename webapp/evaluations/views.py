@@ -14,6 +14,7 @@ from engine.statistics.means import t_quantile
 from webapp.environments.differences import leaf_differences
 from webapp.evaluations import compare as comparison
 from webapp.evaluations import same_config
+from webapp.evaluations.endings import add_endings
 from webapp.evaluations.first_curves import first_curves
 from webapp.evaluations.leaderboard import add_run_facts, tables
 from webapp.evaluations.results import chosen_pair, results
@@ -35,6 +36,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     for table in shown if everything else []:
         table.most_rows = MOST_ROWS
     add_run_facts(shown)
+    add_endings(shown)
     context = {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
     return render(request, "evaluations/leaderboard.html", context)
 

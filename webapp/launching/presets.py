@@ -13,7 +13,7 @@ from webapp.launching.models import SavedPreset
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "sokoban", "bandit", "countdown", "arithmetic_questions", "word_problems", "sudoku",
+    "starter", "collapse", "sokoban", "bandit", "countdown", "sudoku",
     "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 

@@ -100,7 +100,7 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
                     environment_version=filled.version,
                     cloned_from=filled.source,
                 )
-                for seed in filled.seeds
+                for seed in filled.seeds or [made.config.seed]
             ]
     except CheckpointError as error:
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
@@ -186,7 +186,7 @@ def _posted(request: HttpRequest) -> Filled:
     edited = request.POST.get("detectors.rules")
     values = run_config.posted(request.POST.dict())
     unseen = run_config.unseen(values, request.POST.getlist(SHOWN))
-    found, problem = _seeds(values.get("seed", ""))
+    found, problem = _seeds(values["seed"]) if "seed" in values else ([], "")  # without it, the preset's
     return Filled(
         preset=preset,
         source=source,

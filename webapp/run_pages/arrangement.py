@@ -151,5 +151,3 @@ def _start(number: int, total: int) -> int:
 
 def _page(lines: list[Line], start: int, total: int, runs: int) -> Page:
     return Page(lines=lines, number=start // PAGE + 1, first=start + 1, total=total, runs=runs)
-
-

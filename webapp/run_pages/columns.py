@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Case, F, FloatField, IntegerField, OuterRef, Subquery, Sum, Value, When
 from django.db.models.expressions import Combinable
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Lower, NullIf
 from django.template.defaultfilters import filesizeformat
 
@@ -70,6 +71,7 @@ def _checkpoint_bytes() -> Subquery:
     return Subquery(rows.values("total")[:1])
 
 
+VERDICT = KeyTextTransform("label", "verdict")
 STATES = Case(
     *(When(state=state, then=index) for index, state in enumerate(RunState)), output_field=IntegerField()
 )  # in the order of a run's life
@@ -79,11 +81,34 @@ FIXED: dict[str, Column] = {
     for column in (
         Column(key="state", plain="state", label="Status", order=STATES, css="run-state"),
         Column(key="name", label="Name", order=Lower("name"), css="run-name"),
-        Column(key="project", plain="project", label="Project", order=Lower(NullIf("project", Value(""))), css="run-wide", default=False),
-        Column(key="environment", plain="listed__environment", label="Environment", order=Lower("listed__environment"), css="run-environment"),
+        Column(
+            key="project",
+            plain="project",
+            label="Project",
+            order=Lower(NullIf("project", Value(""))),
+            css="run-wide",
+            default=False,
+        ),
+        Column(key="health", label="Health", order=VERDICT, plain="verdict__label", css="run-health"),
+        Column(
+            key="environment",
+            plain="listed__environment",
+            label="Environment",
+            order=Lower("listed__environment"),
+            css="run-environment",
+        ),
         Column(key="preset", plain="preset", label="Preset", order=Lower("preset"), css="run-wide"),
         Column(key="model", plain="listed__model", label="Model", order=Lower("listed__model"), css="mono run-wide"),
-        Column(key="seed", plain="listed__seed", label="Seed", order=F("listed__seed"), text=str, css="num run-wide", right=True, default=False),
+        Column(
+            key="seed",
+            plain="listed__seed",
+            label="Seed",
+            order=F("listed__seed"),
+            text=str,
+            css="num run-wide",
+            right=True,
+            default=False,
+        ),
         Column(
             key="progress",
             label="Progress",
@@ -131,7 +156,13 @@ FIXED: dict[str, Column] = {
             help="Mean return of the latest evaluation on held-out problems",
         ),
         Column(
-            key="time", label="Training time", order=F("seconds"), text=duration, css="num run-wide", right=True, default=False
+            key="time",
+            label="Training time",
+            order=F("seconds"),
+            text=duration,
+            css="num run-wide",
+            right=True,
+            default=False,
         ),
         Column(
             key="checkpoints",
@@ -143,7 +174,9 @@ FIXED: dict[str, Column] = {
             default=False,
             help="Size of the checkpoints on disk",
         ),
-        Column(key="notes", label="Notes", order=Lower(NullIf("notes", Value(""))), css="run-wide run-notes", default=False),
+        Column(
+            key="notes", label="Notes", order=Lower(NullIf("notes", Value(""))), css="run-wide run-notes", default=False
+        ),
         Column(key="started", label="Started", order=F("started_at"), css="nowrap run-wide"),
         Column(key="owner", label="Owner", order=Lower("owner__username"), css="run-wide", default=False),
     )

@@ -36,7 +36,9 @@ class Head:
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     if (columns := _columns_to_add(request)) is not None:
-        return redirect(f"{request.path}{with_changes(request.GET, columns=columns, kind=None, metric=None, columns_reset=None)}")
+        return redirect(
+            f"{request.path}{with_changes(request.GET, columns=columns, kind=None, metric=None, columns_reset=None)}"
+        )
     table = _table(request.GET)
     page: Page = table["page"]
     older = with_changes(request.GET, page=str(page.number + 1)) if page.last < page.total else ""

@@ -16,7 +16,7 @@ from webapp.evaluations.models import Evaluation
 from webapp.run_pages.arrangement import MOST_UNFOLDED, Line
 from webapp.run_pages.columns import Column, alias, measured
 from webapp.runs.models import Run, StepMetrics
-from webapp.runs.states import RunState
+from webapp.runs.verdicts import Status, health_of
 
 SPARK_POINTS = 40
 MOST_LISTED = 4  # different values of one column of a folded configuration
@@ -25,6 +25,7 @@ MOST_LISTED = 4  # different values of one column of a folded configuration
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
     run: Run
+    health: Status | None
     environment: str
     success: float | None
     held_out: Evaluation | None
@@ -98,6 +99,7 @@ def _run_rows(runs: list[Run], columns: Sequence[Column]) -> list[RunRow]:
     return [
         RunRow(
             run=run,
+            health=health_of(run),
             environment=str(run.environment_version or ", ".join(e["tag"] for e in run.config["environments"])),
             success=run.metrics.get("rollout/success"),
             held_out=evaluations.get(run.pk),
@@ -139,8 +141,9 @@ def _summary(column: Column, rows: list[Mapping[str, Any]]) -> Summary:
     if not column.plain:
         return Summary(column=column, text="")
     counts = Counter(row[column.plain] for row in rows if row[column.plain] not in (None, ""))
-    if column.key == "state":
-        return Summary(column=column, text=", ".join(f"{n} {RunState(one).lower()}" for one, n in counts.most_common()))
+    if column.key in ("state", "health"):
+        words = [f"{number} {one.replace('_', ' ')}" for one, number in counts.most_common()]
+        return Summary(column=column, text=", ".join(words))
     found = sorted(counts)
     more = f" and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
     return Summary(column=column, text=", ".join(map(str, found[:MOST_LISTED])) + more)

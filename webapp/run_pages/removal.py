@@ -84,7 +84,7 @@ def disk_bytes(directory: Path) -> tuple[int, int]:
     for folder, _, names in os.walk(directory):
         for name in names:
             try:
-                found = os.lstat(os.path.join(folder, name))
+                found = Path(folder, name).lstat()
             except OSError:
                 continue  # removed meanwhile
             known = links.setdefault((found.st_dev, found.st_ino), [0, found.st_nlink, found.st_blocks * BLOCK])

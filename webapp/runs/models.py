@@ -15,7 +15,15 @@ from django.utils import timezone
 from engine.config import CheckpointConfig, RunConfig
 from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
-from webapp.runs.states import RESTARTING, SUPERVISED, TERMINAL, Request, RunState
+from webapp.runs.states import (
+    RESTARTING,
+    SHOWN_LABELS,
+    SUPERVISED,
+    TERMINAL,
+    Request,
+    RunState,
+    finished_as,
+)
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 FAULTS_SHOWN = 20
@@ -132,8 +140,18 @@ class Run(models.Model):
 
     @property
     def shown_as(self) -> str:
-        """The state as displayed: a queued run that resumes after a failure is *restarting*."""
-        return RESTARTING if self.state == RunState.QUEUED and self.restart_at else self.state
+        """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, and
+        a finished one may have been ended by an alert, or have lost its success."""
+        if self.state == RunState.QUEUED and self.restart_at:
+            return RESTARTING
+        if self.state != RunState.FINISHED:
+            return self.state
+        return finished_as(self.verdict.get("label", ""), self.ended_by)
+
+    @property
+    def ended_by(self) -> str:
+        """The alert rule that ended the run, if one did."""
+        return str(self.verdict.get("ended_by", ""))
 
     @property
     def lineage_step(self) -> int:
@@ -158,6 +176,10 @@ class Run(models.Model):
             return None
         return max(0.0, (self.total_steps - self.step) * self.seconds / self.step)
 
+    def health(self) -> dict[str, str] | None:
+        """The verdict in short; None before the first step."""
+        return {key: self.verdict[key] for key in ("label", "title", "level", "reason")} if self.verdict else None
+
     def live_state(self) -> dict[str, Any]:
         """The run's row as pages receive it over the socket."""
         return {
@@ -165,7 +187,9 @@ class Run(models.Model):
             "name": self.name,
             "state": self.state,
             "shown_as": self.shown_as,
-            "label": self.shown_as.capitalize(),
+            "label": SHOWN_LABELS[self.shown_as],
+            "ended_by": self.ended_by,
+            "health": self.health(),
             "reason": self.state_reason,
             "remedy": self.state_remedy,
             "wait_reason": self.wait_reason,
@@ -284,7 +308,9 @@ class ListedRun(models.Model):
     @classmethod
     def of(cls, run: Run, tags: list[str]) -> ListedRun:
         """The row of `run`, not yet saved."""
-        environment = str(run.environment_version or ", ".join(one["tag"] for one in run.config.get("environments", [])))
+        environment = str(
+            run.environment_version or ", ".join(one["tag"] for one in run.config.get("environments", []))
+        )
         model = str(run.config.get("model", {}).get("path", ""))
         words = (run.name, run.project, run.notes, *tags, environment, run.preset, model)
         return cls(

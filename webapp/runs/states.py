@@ -19,8 +19,16 @@ class RunState(TextChoices):
     CRASHED = "crashed", "Crashed"
 
 
-# shown for a queued run that restarts by itself after a failure; not a state in the database
+# shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a finished run
+# that an alert rule ended, and of one whose verdict has one of these labels
 RESTARTING = "restarting"
+ENDED_BY_ALERT = "ended_by_alert"
+FINISHED_AS = {
+    "collapsed": "Finished · collapsed",
+    "degraded": "Finished · degraded",
+    "broken_format": "Finished · broken format",
+    "no_signal": "Finished · no signal",
+}
 
 
 class Request(TextChoices):
@@ -30,6 +38,8 @@ class Request(TextChoices):
     PAUSE = "pause", "Pause"
     STOP = "stop", "Stop"
 
+
+SHOWN_LABELS = {**dict(RunState.choices), RESTARTING: "Restarting", ENDED_BY_ALERT: "Ended by alert", **FINISHED_AS}
 
 TERMINAL = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 SUPERVISED = frozenset(
@@ -56,6 +66,13 @@ MOVES: dict[RunState, frozenset[RunState]] = {
     RunState.CRASHED: frozenset({RunState.QUEUED}),
     RunState.FINISHED: frozenset(),
 }
+
+
+def finished_as(label: str, ended_by: str) -> str:
+    """How a finished run is shown, by the label of its verdict and the alert rule that ended it, if one did."""
+    if ended_by:
+        return ENDED_BY_ALERT
+    return label if label in FINISHED_AS else RunState.FINISHED
 
 
 def sources_of(target: RunState) -> list[RunState]:

@@ -24,7 +24,7 @@ from engine.verdict.types import Label, Verdict
 from webapp.runs.models import Run
 from webapp.runs.states import RESTARTING, RunState
 
-EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised")
+EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
 OUTDATED = Q(step__gt=0) & (Q(verdict__rules_version__isnull=True) | ~Q(verdict__rules_version=RULES_VERSION))
 ICONS: dict[Label, str] = {
     "in_progress": "running",
@@ -32,21 +32,25 @@ ICONS: dict[Label, str] = {
     "flat": "running",
     "converged": "finished",
     "at_risk": "alert",
-    "broken_format": "alert",
+    "broken_format": "broken_format",
     "collapsing": "collapsing",
-    "collapsed": "crashed",
-    "no_signal": "crashed",
+    "collapsed": "collapsed",
+    "no_signal": "no_signal",
+    "degraded": "degraded",
+    "too_short": "stopped",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict."""
+    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict; `alert` is the
+    number of the event of the alert that the verdict stands on."""
 
     key: str
     label: str
     reason: str
     icon: str
+    alert: int | None = None
 
 
 def recorded_verdict(run: Run) -> Verdict | None:
@@ -67,11 +71,25 @@ def status_of(run: Run) -> Status:
         return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
     if verdict is None:
         return _of_state("queued", "Waiting", run.wait_reason or "No steps yet.")
+    return _of_verdict(verdict)
+
+
+def health_of(run: Run) -> Status | None:
+    """The verdict alone, for lists that have a column of states beside it. None before the first step, and of a run
+    that failed before it could be judged."""
+    verdict = recorded_verdict(run)
+    if verdict is None or (run.is_terminal and verdict.label == "in_progress"):
+        return None
+    return _of_verdict(verdict)
+
+
+def _of_verdict(verdict: Verdict) -> Status:
     return Status(
         key=verdict.level,
         label=verdict.title,
         reason=f"{verdict.reason} {verdict.summary}",
         icon=ICONS[verdict.label],
+        alert=verdict.alert.seq if verdict.alert is not None else None,
     )
 
 
@@ -82,7 +100,7 @@ def _of_state(key: str, label: str, reason: str) -> Status:
 def reassess(run: Run) -> Verdict | None:
     """Replaces the verdict of a run by that of the rules which are installed, unless its rows change meanwhile."""
     settings = Settings.of(run.parsed_config(), total_steps=run.total_steps)
-    verdict = assess(counted(_events(run)), settings)
+    verdict = assess(counted(_events(run), settings), settings)
     stored = verdict.model_dump(mode="json") if verdict is not None else {}
     Run.objects.filter(pk=run.pk, last_seq=run.last_seq).update(verdict=stored)
     return verdict

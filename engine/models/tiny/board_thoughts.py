@@ -12,7 +12,7 @@ from engine.models.tiny.wordings import say
 
 TILE_WORDINGS = ("{plan} merges {gain}", "I go {plan}")
 CUBE_WORDINGS = ("{distance} away {plan}", "I turn {plan}")
-CELL_WORDINGS = ("row {row} column {column} has {in_row} so {number}", "row {row} column {column} is {number}")
+CELL_WORDINGS = ("row {row} column {column} has {in_row} so {number}",)
 
 
 def sudoku(environment: Any, plan: list[str], rng: np.random.Generator) -> str:

@@ -1,8 +1,9 @@
 // Ctrl K: pages, actions, runs, presets and metrics by name, and words in all trajectories; arrows and Enter select.
 
-import { byId, element, find } from "./dom.js";
+import { byId, element, find, icon } from "./dom.js";
 import { PAGES, actionsHere, found } from "./palette_entries.js";
 
+/** @import { RunState } from "../types.js" */
 /** @import { Entry } from "./palette_entries.js" */
 
 const MOST = 12;
@@ -47,10 +48,27 @@ function show(text) {
 }
 
 /**
+ * The state of a run, and its health where that says more.
+ * @param {RunState} run
+ */
+function chips({ shown_as: shownAs, label, health }) {
+  const shown = [chip(shownAs, label, icon(shownAs))];
+  if (health && health.label !== shownAs) shown.push(chip(health.level, health.title));
+  return shown;
+}
+
+/**
+ * @param {string} key
+ * @param {string} words
+ * @param {Node[]} before
+ */
+const chip = (key, words, ...before) => element("span", { class: `chip chip--${key}` }, ...before, words);
+
+/**
  * @param {Entry} entry
  * @param {number} index
  */
-function option({ name, kind, address, act }, index) {
+function option({ name, kind, address, act, run }, index) {
   const made = element(
     "a",
     {
@@ -61,8 +79,8 @@ function option({ name, kind, address, act }, index) {
       tabindex: -1,
       "aria-selected": index === selected ? "true" : "false",
     },
-    element("span", {}, name),
-    element("small", { class: "muted" }, kind),
+    element("span", { class: "palette-name" }, name),
+    ...(run ? chips(run) : [element("small", { class: "muted" }, kind)]),
   );
   made.addEventListener("click", (event) => {
     byId("palette", HTMLDialogElement).close();

@@ -2,6 +2,8 @@
 
 import { byId, findAll } from "./dom.js";
 
+/** @import { RunState } from "../types.js" */
+
 /**
  * An address to open, or something to do.
  * @typedef {object} Entry
@@ -9,6 +11,7 @@ import { byId, findAll } from "./dom.js";
  * @property {string} kind shown beside the name
  * @property {string} [address]
  * @property {() => void} [act]
+ * @property {RunState} [run] shown by its state and health instead of `kind`
  */
 
 /** @type {Entry[]} */
@@ -50,10 +53,11 @@ const isUsable = (button) => !button.disabled && !button.hidden && !button.close
  */
 export async function found() {
   const [runs, others] = await Promise.all([answer("/api/v1/runs/"), answer("/palette/")]);
-  const named = (runs?.runs ?? []).map((/** @type {{ id: string, name: string, label?: string }} */ run) => ({
+  const named = (runs?.runs ?? []).map((/** @type {RunState} */ run) => ({
     name: run.name,
-    kind: run.label ? `Run, ${run.label.toLowerCase()}` : "Run",
+    kind: "Run",
     address: `/runs/${run.id}/`,
+    run,
   }));
   const presets = (others?.presets ?? []).map((/** @type {{ key: string, title: string }} */ preset) => ({
     name: `New run: ${preset.title}`,

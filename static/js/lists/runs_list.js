@@ -48,6 +48,7 @@ function follow(body) {
       live.textContent = detail ?? (state === "live" ? "live" : state === "stale" ? "not connected" : "connecting");
     },
   });
+  document.addEventListener("visibilitychange", () => document.hidden || refreshSoon()); // updates missed while hidden
   const all = byId("pick-all", HTMLInputElement);
   all.addEventListener("change", () => {
     for (const box of boxes(body)) box.checked = all.checked;

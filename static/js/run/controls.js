@@ -1,6 +1,7 @@
 // Pause, resume, checkpoint, stop: which of them are possible now, and requesting them.
 
-import { findAll } from "../core/dom.js";
+import { byId, findAll } from "../core/dom.js";
+import { duration } from "../core/format.js";
 import { toast } from "../core/toast.js";
 
 /** @import { RunState } from "../types.js" */
@@ -24,6 +25,26 @@ const ALLOWED = {
  */
 export const isAllowed = (action, run) => ALLOWED[action]?.(run) ?? false;
 
+/** @type {Record<string, string>} what a button says until the server has answered */
+const DOING = { pause: "Pausing …", resume: "Resuming …", checkpoint: "Saving …", stop: "Stopping …" };
+const MUCH_WORK = 600; // seconds of training
+
+/**
+ * What is trained since the newest checkpoint, and lost if the engine ends without another one.
+ * @param {{ step: number, seconds: number }[]} steps
+ * @param {{ step: number }[]} checkpoints
+ */
+export function unsaved(steps, checkpoints) {
+  const saved = checkpoints.at(-1)?.step ?? 0;
+  const before = steps.findLast((one) => one.step <= saved)?.seconds ?? 0;
+  const last = steps.at(-1);
+  return {
+    saved,
+    steps: Math.max(0, (last?.step ?? saved) - saved),
+    seconds: Math.max(0, (last?.seconds ?? 0) - before),
+  };
+}
+
 const buttons = () => findAll(document, "[data-control][type=button]", HTMLButtonElement);
 
 /** @param {RunState} state */
@@ -36,24 +57,53 @@ export function showControls(state) {
 }
 
 /**
- * @param {string} address
- * @param {(state: Partial<RunState>) => void} onState
+ * Whether the user agrees to lose what is not saved. A run that stops saves a checkpoint first, so only a second stop,
+ * which ends its engine, asks.
+ * @param {string} state
+ * @param {ReturnType<typeof unsaved>} lost
+ * @returns {Promise<boolean>}
  */
-export function prepareControls(address, onState) {
+async function agreesToLose(state, lost) {
+  if (state !== "stopping" || lost.seconds < MUCH_WORK) return true;
+  const dialog = byId("stop-dialog", HTMLDialogElement);
+  const steps = `${lost.steps} step${lost.steps === 1 ? "" : "s"}`;
+  const since = lost.saved ? `the checkpoint of step ${lost.saved}` : "the start, and there is no checkpoint";
+  byId("stop-loss").textContent =
+    `The engine is saving a checkpoint. If it ends now, ${steps} are lost: ${duration(lost.seconds)} of training since ${since}.`;
+  dialog.returnValue = "";
+  dialog.showModal();
+  await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+  return dialog.returnValue === "stop";
+}
+
+/**
+ * @param {string} address
+ * @param {object} page
+ * @param {() => string} page.state
+ * @param {() => ReturnType<typeof unsaved>} page.lost
+ * @param {(state: Partial<RunState>) => void} page.onState
+ */
+export function prepareControls(address, { state: stateNow, lost, onState }) {
   for (const button of buttons()) {
     button.addEventListener("click", async () => {
+      const action = button.dataset.control ?? "";
+      if (action === "stop" && !(await agreesToLose(stateNow(), lost()))) return;
+      const before = button.textContent;
       button.disabled = true;
+      button.textContent = DOING[action] ?? before;
       try {
         const answer = await fetch(address, {
           method: "POST",
           headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
-          body: new URLSearchParams({ action: button.dataset.control ?? "" }),
+          body: new URLSearchParams({ action }),
         });
         /** @type {{ error?: string, state?: Partial<RunState> }} */
         const { error, state } = await answer.json();
+        button.textContent = before;
         if (error) toast(error, { error: true });
         if (state) onState(state);
       } catch {
+        button.textContent = before;
         toast("The server did not answer. The run continues; try again.", { error: true });
       }
       button.disabled = false;

@@ -7,7 +7,7 @@ import { showText } from "../core/visible_text.js";
 import { showControls } from "./controls.js";
 import { hasEnded } from "./states.js";
 
-/** @import { Evidence, RunState, Verdict } from "../types.js" */
+/** @import { Evidence, RunState, Status, Verdict } from "../types.js" */
 /** @import { RunStore } from "./store.js" */
 
 const LIVE = ["running", "paused", "stalled", "lost"];
@@ -81,8 +81,16 @@ export function showVerdict(state) {
   chip.className = `chip chip--${status.key}`;
   chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
   showText(byId("verdict-reason"), status.reason);
+  showAlert(status);
   byId("verdict-more").hidden = !verdict;
   if (verdict) showEvidence(verdict);
+}
+
+/** @param {Status} status */
+function showAlert({ alert }) {
+  const link = byId("verdict-alert", HTMLAnchorElement);
+  link.hidden = alert === null;
+  if (alert !== null) link.href = `${link.dataset.alerts}${alert}/`;
 }
 
 /** @param {Verdict} verdict */

@@ -12,7 +12,7 @@ import { EventLatency } from "./event_latency.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { getJson } from "../core/requests.js";
 import { showConnection } from "../core/connection_status.js";
-import { prepareControls } from "./controls.js";
+import { prepareControls, unsaved } from "./controls.js";
 import { prepareVerdict, showState, showVerdict } from "./header.js";
 import { Panels } from "./panels.js";
 import { RunStore } from "./store.js";
@@ -204,9 +204,13 @@ function prepare() {
   const dialog = byId("rename-dialog", HTMLDialogElement);
   byId("rename").addEventListener("click", () => dialog.showModal());
   byId("rename-cancel").addEventListener("click", () => dialog.close());
-  prepareControls(root.dataset.control ?? "", (next) => {
-    setState({ ...state, ...next });
-    requestDraw();
+  prepareControls(root.dataset.control ?? "", {
+    state: () => state.state,
+    lost: () => unsaved(store.steps, store.checkpoints),
+    onState: (next) => {
+      setState({ ...state, ...next });
+      requestDraw();
+    },
   });
 }
 

@@ -37,7 +37,7 @@ def test_a_metric_that_few_steps_have_may_have_changed_right_after_its_last_good
 
 def test_a_fall_from_the_best_began_after_the_best() -> None:
     # means of two: 0.8 at step 3, then 0.7, 0.45, 0.3, which is below half of 0.8
-    one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, steps=1)
+    one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, mean_over=2, steps=1)
     [(number, alert)] = alerts(detectors(one), [{SUCCESS: value} for value in (0.6, 0.8, 0.8, 0.6, 0.3, 0.3)])
     assert (number, alert.since) == (6, 4)
 

@@ -61,7 +61,8 @@ def test_a_kind_has_only_the_fields_that_it_reads() -> None:
         "falls": {"limit", "mean_over", "baseline", "floor"},
         "rises": {"limit", "mean_over", "baseline", "floor"},
         "gains": {"limit", "mean_over", "baseline"},
-        "falls_from_best": {"limit", "window", "floor"},
+        "falls_from_best": {"limit", "mean_over", "window", "floor"},
+        "falls_significantly": set(),
         "spike": {"limit", "window"},
         "z_score": {"limit", "window", "floor"},
         "reward_std_collapsed": {"limit", "baseline", "floor"},
@@ -84,6 +85,39 @@ def test_a_fall_from_too_low_a_baseline_does_not_count() -> None:
     falling = {"kind": "falls", "limit": 0.5, "baseline": 1, "steps": 1}
     assert fired(rule(**falling), [0.1, 0.01]) == [2]
     assert fired(rule(**falling, floor=0.2), [0.1, 0.01]) == []
+
+
+def test_a_fall_from_the_best_is_of_the_best_window_and_of_fewer_readings_at_first() -> None:
+    falling = {"kind": "falls_from_best", "limit": 0.5, "window": 2, "steps": 1}
+    assert fired(rule(**falling), [0.4, 0.19]) == [2]
+    # the best two readings mean 0.5, so 0.25 is not below its half
+    assert fired(rule(**falling), [0.4, 0.5, 0.5, 0.25, 0.24]) == [5]
+    # the mean of two: (0.5 + 0.02) / 2 = 0.26, then (0.02 + 0.02) / 2
+    assert fired(rule(**falling, mean_over=2), [0.5, 0.5, 0.02, 0.02]) == [4]
+
+
+def evaluations(*rates: tuple[float, float, float]) -> list[dict[str, float]]:
+    return [{"eval/success": rate, "eval/success_low": low, "eval/success_high": high} for rate, low, high in rates]
+
+
+def test_held_out_success_falls_significantly_when_the_interval_of_the_difference_is_below_0() -> None:
+    # 0.34 - 0.53 = -0.19, and sqrt(0.08² + 0.09²) = 0.12; of 0.45 - 0.53 = -0.08 the interval contains 0
+    one = RULE.validate_python({"name": "held", "kind": "falls_significantly", "steps": 1})
+    readings = evaluations((0.53, 0.44, 0.62), (0.45, 0.37, 0.53), (0.34, 0.26, 0.42))
+    watching = detectors(one)
+    found = [watching.observe_evaluation(5 * index, metrics).alerts for index, metrics in enumerate(readings)]
+    assert found[:2] == [[], []]
+    [alert] = found[2]
+    assert (alert.value, alert.baseline, alert.compared_with) == (0.34, 0.53, "best")
+    assert "0.34 [0.26, 0.42], significantly below 0.53 [0.44, 0.62] in the first evaluation" in alert.message
+    again = detectors(one)
+    again.load_state_dict(json.loads(json.dumps(watching.state_dict())))
+    assert again.state_dict() == watching.state_dict()
+
+
+def test_only_held_out_success_can_fall_significantly() -> None:
+    with pytest.raises(ValidationError, match="reads held-out success"):
+        RULE.validate_python({"name": "mine", "kind": "falls_significantly", "metric": SUCCESS})
 
 
 def test_a_z_score_is_in_standard_deviations_of_the_readings_before_in_either_direction() -> None:

@@ -15,6 +15,7 @@ from engine.config import RunConfig
 from engine.training import checkpoint
 from engine.training.control import Control
 from engine.training.session import EXIT_DONE, train
+from engine.verdict.recorded import recorded_verdict
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import events_of, run_config, steps_of
 
@@ -49,6 +50,10 @@ def test_a_rule_can_end_the_run_with_a_last_checkpoint_and_evaluation(model: Pat
     events = events_of(tmp_path)
     assert (events[-1].kind, events[-1].step, events[-1].outcome) == ("run_finished", 2, "collapsed")
     assert events[-1].reason.startswith("always: ")
+    assert events[-1].rule == "always"
+    verdict = recorded_verdict(tmp_path / "events.jsonl")
+    assert verdict is not None
+    assert (verdict.ended, verdict.ended_by) == (True, "always")
     assert [event.final for event in events if event.kind == "evaluation_completed"] == [True]
     assert checkpoint.is_valid(tmp_path / "checkpoints/step_2")
 

@@ -89,6 +89,15 @@ def test_an_attempt_without_a_checkpoint_starts_over(run: Recorder) -> None:
     assert (run.verdict().label, run.verdict().evidence[0].best) == ("in_progress", 0.1)
 
 
+def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
+    run.take(0.4, 0.4, 0.4)
+    run.emit("run_finished", outcome="stopped", reason="Stopped on request.")
+    assert (run.verdict().label, run.verdict().ended) == ("too_short", True)
+    run.attempt = 2
+    run.start(3)
+    assert (run.verdict().label, run.verdict().ended) == ("learning", False)
+
+
 def test_damaged_lines_are_passed_over(run: Recorder) -> None:
     run.take(*[0.2] * 10)
     with run.events.open("a") as file:
@@ -101,8 +110,8 @@ def test_the_command_prints_the_verdict_as_a_table(run: Recorder, capsys: pytest
     run.take(*[0.2] * 10, *[0.5] * 10)
     assert main(["assess", str(run.directory)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Learning, assessed after step 20 by rules 1\n\nTraining success rose since the start")
-    assert "Training success         0.20   0.50  0.50  collapsing below 0.25, half of the best" in said
+    assert said.startswith("Learning since step 2, assessed after step 20 by rules 2\n\nTraining success rose by 0.30")
+    assert "Training success         0.20   0.50  0.50  collapsing below 0.25, half of its best" in said
 
 
 def test_the_command_prints_the_whole_verdict_as_json(run: Recorder, capsys: pytest.CaptureFixture[str]) -> None:

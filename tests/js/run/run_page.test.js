@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isAllowed } from "../../../static/js/run/controls.js";
+import { isAllowed, unsaved } from "../../../static/js/run/controls.js";
 import { currentSettings, settingText } from "../../../static/js/run/current_settings.js";
 import { nextDue } from "../../../static/js/run/empty_state.js";
 import { percentile } from "../../../static/js/run/event_latency.js";
@@ -31,6 +31,13 @@ test("controls are offered in the states in which they do something", () => {
     [false, false, false, false],
   );
   assert.equal(isAllowed("resume", { state: "crashed", requested: "run" }), true);
+});
+
+test("what a stop may lose is what was trained since the newest checkpoint", () => {
+  const steps = [1, 2, 3, 4, 5].map((step) => ({ step, seconds: 100 * step }));
+  assert.deepEqual(unsaved(steps, [{ step: 1 }, { step: 3 }]), { saved: 3, steps: 2, seconds: 200 });
+  assert.deepEqual(unsaved(steps, []), { saved: 0, steps: 5, seconds: 500 });
+  assert.deepEqual(unsaved([], [{ step: 3 }]), { saved: 3, steps: 0, seconds: 0 });
 });
 
 test("the settings in force keep the value at launch over several changes", () => {

@@ -59,7 +59,9 @@ def test_runs_that_differ_in_their_seed_are_one_line_with_mean_and_interval(brow
     for seed, success in enumerate((0.2, 0.4, 0.6)):
         with_seed(seed, success)
     with_seed(1, 0.9, steps=999)
-    alone, folded = [row for row, _ in browser.get(LIST + "?as=configuration&columns=name,success,seed").context["rows"]]
+    alone, folded = [
+        row for row, _ in browser.get(LIST + "?as=configuration&columns=name,success,seed").context["rows"]
+    ]
     assert alone.run.config["steps"] == 999
     assert isinstance(folded, FoldedRow)
     _, success, seed = folded.summaries

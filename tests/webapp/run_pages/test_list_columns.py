@@ -41,7 +41,7 @@ def test_equal_runs_are_in_the_order_of_their_launch_on_exactly_one_page_each(br
     assert names_on(browser, "?sort=preset&page=99") == expected[PAGE:]  # past the end is the last page
 
 
-@pytest.mark.parametrize("key", [*FIXED, "last:policy/entropy", "highest:it's \"odd\"; --"])
+@pytest.mark.parametrize("key", [*FIXED, "last:policy/entropy", 'highest:it\'s "odd"; --'])
 def test_every_column_sorts_and_has_a_heading_that_turns_the_order_around(browser: Client, key: str) -> None:
     a_run("only")
     answer = browser.get(LIST, {"sort": key, "columns": f"name,{key}"})

@@ -28,9 +28,7 @@ def test_the_page_of_a_run_edits_its_labels(browser: Client) -> None:
     assert (run.project, tags_of(run), run.notes) == ("Thesis", ["lr", "sweep"], "Reward too sparse?")
     assert "#sweep" in page
     assert 'value="lr, sweep"' in page
-    assert [entry["detail"] for entry in entries(run)] == [
-        "project none → Thesis; tags none → lr, sweep; notes edited"
-    ]
+    assert [entry["detail"] for entry in entries(run)] == ["project none → Thesis; tags none → lr, sweep; notes edited"]
     browser.post(f"/runs/{run.pk}/labels/", {"tags": ""})
     assert tags_of(run) == []
     assert Run.objects.get(pk=run.pk).project == "Thesis"  # what is not sent stays

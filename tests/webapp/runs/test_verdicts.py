@@ -76,7 +76,7 @@ def test_only_the_first_verdict_of_a_label_is_an_event_of_its_own(recorded: Reco
     recorded.take_steps(19)
     recorded.deliver()
     found = recorded.run.events.filter(kind="verdict_updated").values_list("payload", flat=True)
-    assert [(one["step"], one["verdict"]["label"]) for one in found] == [(1, "in_progress")]
+    assert [(one["step"], one["verdict"]["label"]) for one in found] == [(1, "in_progress"), (2, "learning")]
     assert recorded.run.verdict["step"] == 19
 
 

@@ -29,6 +29,8 @@ HTTP: dict[str, Row] = {
     "": Row(get=302),
     "healthz": Row(anonymous=OPEN, get=200),
     "styleguide/": Row(get=200),
+    "glossary/": Row(get=200),
+    "palette/": Row(get=200),
     "accounts/login/": Row(anonymous=OPEN, get=302, post=302),  # redirects to the runs, for signed-in users
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
@@ -47,6 +49,8 @@ HTTP: dict[str, Row] = {
     "runs/rows/": Row(get=200),
     "runs/bulk/": Row(get=405, post=302),
     "runs/quick-start/": Row(get=405, post=400),
+    "runs/presets/": Row(get=405, post=422),
+    "runs/presets/<int:pk>/delete/": Row(get=405, post=404),
     "runs/new/": Row(get=200, post=302),
     "runs/import/": Row(get=200, post=422),
     "runs/check/": Row(get=405, post=200),
