@@ -80,7 +80,7 @@ FIXED: dict[str, Column] = {
     column.key: column
     for column in (
         Column(key="state", plain="state", label="Status", order=STATES, css="run-state"),
-        Column(key="name", label="Name", order=Lower("name"), css="run-name"),
+        Column(key="name", plain="name", label="Name", order=Lower("name"), css="run-name"),
         Column(
             key="project",
             plain="project",

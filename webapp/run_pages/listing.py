@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from django.db.models.fields.json import KeyTransform
 from engine.statistics.means import t_interval
 from webapp.evaluations.models import Evaluation
 from webapp.run_pages.arrangement import MOST_UNFOLDED, Line
-from webapp.run_pages.columns import Column, alias, measured
+from webapp.run_pages.columns import Column, alias, measured, number
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.verdicts import Status, health_of
 
@@ -51,7 +52,8 @@ class FoldedRow:
     config_key: str
     count: int
     is_open: bool
-    hidden: int  # of its runs while it is open
+    hidden: int  # of its runs, too many to be shown or ticked
+    members: str  # the IDs of the others, with commas between them
     summaries: list[Summary]
 
 
@@ -64,13 +66,14 @@ def rows_of(lines: Sequence[Line], runs: QuerySet[Run], columns: Sequence[Column
     found: list[RunRow | FoldedRow] = []
     for line in lines:
         if line.config_key:
-            hidden = len(line.members) - MOST_UNFOLDED if line.is_open else 0
+            members = line.members[:MOST_UNFOLDED]
             found.append(
                 FoldedRow(
                     config_key=line.config_key,
                     count=len(line.members),
                     is_open=line.is_open,
-                    hidden=max(0, hidden),
+                    hidden=len(line.members) - len(members),
+                    members=",".join(members),
                     summaries=summaries[line.config_key],
                 )
             )
@@ -142,7 +145,7 @@ def _summary(column: Column, rows: list[Mapping[str, Any]]) -> Summary:
         return Summary(column=column, text="")
     counts = Counter(row[column.plain] for row in rows if row[column.plain] not in (None, ""))
     if column.key in ("state", "health"):
-        words = [f"{number} {one.replace('_', ' ')}" for one, number in counts.most_common()]
+        words = [f"{count} {one.replace('_', ' ')}" for one, count in counts.most_common()]
         return Summary(column=column, text=", ".join(words))
     found = sorted(counts)
     more = f" and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
@@ -153,12 +156,22 @@ def _mean(column: Column, values: list[float]) -> Summary:
     """The mean over runs, with the half width of its 95% interval."""
     if not values:
         return Summary(column=column, text="–")
-    interval = t_interval(values)
+    mean, interval = fmean(values), t_interval(values)
     if interval is None:
-        return Summary(column=column, text=f"{values[0]:.3g}", detail="One run, so there is no interval")
+        return Summary(column=column, text=number(mean), detail="One run, so there is no interval")
     detail = f"Mean of {len(values)} runs, 95% interval {interval.low:.3g} to {interval.high:.3g} by Student's t"
     half = (interval.high - interval.low) / 2
-    return Summary(column=column, text=f"{fmean(values):.3g} ± {half:.2g}", detail=detail)
+    if column.key == "progress":
+        return Summary(column=column, text=f"{mean:.0%}", detail=f"Mean of {len(values)} runs")
+    return Summary(column=column, text=_with_half_width(mean, half), detail=detail)
+
+
+def _with_half_width(mean: float, half: float) -> str:
+    """`0.64 ± 0.20`: two digits of the half width, and as many decimals of the mean."""
+    if not half:
+        return number(mean)
+    decimals = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
 
 
 def _latest_evaluations(runs: list[Run]) -> dict[str, Evaluation]:

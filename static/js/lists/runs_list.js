@@ -55,7 +55,7 @@ function follow(body) {
     showCount(body);
   });
   body.addEventListener("change", (event) => {
-    if (event.target instanceof HTMLInputElement && event.target.dataset.members) tickMembers(event.target);
+    if (event.target instanceof HTMLInputElement && "members" in event.target.dataset) tickMembers(event.target);
     showCount(body);
   });
   body.addEventListener("click", (event) => {
@@ -85,13 +85,22 @@ function tickMembers(box) {
 /** @param {HTMLElement} body */
 function showCount(body) {
   const all = boxes(body);
-  const ticked = all.filter((box) => box.checked).length;
-  byId("picked").textContent = ticked ? `${ticked} selected:` : "Select runs to";
+  const ticked = all.filter((box) => box.checked);
+  const runs = ticked.flatMap((box) => box.value.split(",")).length; // of a folded configuration, a box has several
+  byId("picked").textContent = runs ? `${runs} selected:` : "Select runs to";
   const head = byId("pick-all", HTMLInputElement);
-  head.checked = ticked > 0 && ticked === all.length;
-  head.indeterminate = ticked > 0 && ticked < all.length;
+  head.checked = ticked.length > 0 && ticked.length === all.length;
+  head.indeterminate = ticked.length > 0 && ticked.length < all.length;
 }
 
+// Enter would press the first button of the form, whichever that is.
+for (const input of findAll(document, "input[data-enter]", HTMLInputElement)) {
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    find(document, `#runs-form button[value=${input.dataset.enter}]`).click();
+  });
+}
 for (const select of findAll(document, "select[data-submits]", HTMLSelectElement)) {
   select.addEventListener("change", () => select.form?.requestSubmit());
 }

@@ -66,7 +66,7 @@ def test_runs_that_differ_in_their_seed_are_one_line_with_mean_and_interval(brow
     assert isinstance(folded, FoldedRow)
     _, success, seed = folded.summaries
     # standard deviation 0.2, so 4.302653 x 0.2 / sqrt(3) = 0.497 to each side
-    assert success.text == "0.4 ± 0.5"
+    assert success.text == "0.40 ± 0.50"
     assert success.detail == "Mean of 3 runs, 95% interval -0.0968 to 0.897 by Student's t"
     assert seed.text == "0, 1, 2"
 
@@ -83,13 +83,20 @@ def test_a_configuration_unfolds_and_its_url_shows_it_unfolded_to_others(browser
     assert names_on(browser, f"?config={folded.config_key}") == ["seed 1", "seed 0"]
 
 
+def test_a_ticked_configuration_stands_for_all_its_runs(browser: Client) -> None:
+    runs = [with_seed(seed) for seed in range(2)]
+    [(folded, _)] = browser.get(LIST + "?as=configuration").context["rows"]
+    browser.post("/runs/bulk/", {"action": "tag", "tags": "sweep", "run": folded.members})
+    assert [list(run.tags.values_list("name", flat=True)) for run in runs] == [["sweep"], ["sweep"]]
+
+
 def test_configurations_are_sorted_by_the_mean_of_their_seeds(browser: Client) -> None:
     for seed, success in enumerate((0.0, 1.0)):
         with_seed(seed, success, steps=50)  # mean 0.5, though it has the best seed
     for seed, success in enumerate((0.6, 0.7)):
         with_seed(seed, success, steps=70)  # mean 0.65
     rows = browser.get(LIST + "?as=configuration&sort=-success&columns=name,success").context["rows"]
-    assert [row.summaries[1].text.split(" ")[0] for row, _ in rows] == ["0.65", "0.5"]
+    assert [float(row.summaries[1].text.split(" ")[0]) for row, _ in rows] == pytest.approx([0.65, 0.5])
 
 
 def test_settings_changed_in_a_live_run_make_another_configuration(browser: Client) -> None:
