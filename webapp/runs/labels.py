@@ -52,7 +52,8 @@ def label(
         RunTag.objects.bulk_create([RunTag(run=run, name=name) for name in wanted], ignore_conflicts=True)
         run.refresh_from_db()
         run.list_again()
-        record(run, user, "label", changes=changes, **({"notes": "edited"} if "notes" in fields else {}))
+        detail: dict[str, Any] = {"notes": "edited"} if "notes" in fields else {}
+        record(run, user, "label", changes=changes, **detail)
     return refresh_and_publish(run)
 
 

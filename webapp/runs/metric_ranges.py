@@ -25,8 +25,12 @@ Steps = Iterable[Mapping[str, float | None]]
 
 def ranges_of(run: Run) -> Ranges:
     """As stored. A metric that never had a finite value has none."""
-    rows = run.metric_names.exclude(last=None).values_list("name", "last", "lowest", "highest")
-    return {name: Range(last, lowest, highest) for name, last, lowest, highest in rows}
+    rows = run.metric_names.values_list("name", "last", "lowest", "highest")
+    return {
+        name: Range(last, lowest, highest)
+        for name, last, lowest, highest in rows
+        if last is not None and lowest is not None and highest is not None
+    }
 
 
 def extended(known: Ranges, steps: Steps) -> Ranges:

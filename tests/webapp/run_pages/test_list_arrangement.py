@@ -64,11 +64,11 @@ def test_runs_that_differ_in_their_seed_are_one_line_with_mean_and_interval(brow
     ]
     assert alone.run.config["steps"] == 999
     assert isinstance(folded, FoldedRow)
-    _, success, seed = folded.summaries
+    _, mean, seeds = folded.summaries
     # standard deviation 0.2, so 4.302653 x 0.2 / sqrt(3) = 0.497 to each side
-    assert success.text == "0.40 ± 0.50"
-    assert success.detail == "Mean of 3 runs, 95% interval -0.0968 to 0.897 by Student's t"
-    assert seed.text == "0, 1, 2"
+    assert mean.text == "0.40 ± 0.50"
+    assert mean.detail == "Mean of 3 runs, 95% interval -0.0968 to 0.897 by Student's t"
+    assert seeds.text == "0, 1, 2"
 
 
 def test_a_configuration_unfolds_and_its_url_shows_it_unfolded_to_others(browser: Client) -> None:
