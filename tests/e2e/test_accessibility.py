@@ -14,6 +14,7 @@ from typing import Any, Literal
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
+from django.urls import resolve
 from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django import Settings
 
@@ -21,11 +22,13 @@ from tests.builders.trained_run import run_of, train_in
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
 from tests.webapp.launching.test_import import upload
+from tests.webapp.security.roles import HTTP
+from tests.webapp.security.routes import address
 from tests.webapp.world import ALERT_SEQ, World, make_world
 from webapp.runs.models import Run
 from workers.tasks import index_run
 
-pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.django_db(transaction=True)]
 
 Theme = Literal["light", "dark"]
 
@@ -39,6 +42,7 @@ VIEWS = (
     "overview", "collapse", "filter", "rollouts", "panels", "metrics", "config", "log", "checkpoints", "control",
     "alerts",
 )  # fmt: skip
+PARTS = {"runs/rows/", "runs/<str:run_id>/latest/", "runs/<str:run_id>/history/"}
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
 
@@ -82,11 +86,16 @@ def of_runs(world: World, run: Run, imported: Run) -> list[View]:
 def of_trajectories(world: World, run: Run) -> list[View]:
     group = run.trajectories.filter(split="train", step=1, group=0).order_by("member")
     ids = ",".join(str(row.pk) for row in group)
+    shaded = world.trajectories[0].pk  # whose token has the strongest colour
     first, own, what_ifs = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
-        View(own), View("/trajectories/"), View("/trajectories/?q=thought"), View(f"{own}{first}/"),
-        View(f"{own}{first}/#t=1&c=advantage"), View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
+        View(own), View("/trajectories/"), View("/trajectories/?q=thought"),
+        View(f"{own}{first}/#t=1&by=entropy", coloured),
+        View(f"/runs/{world.run.pk}/trajectories/{shaded}/#t=1&by=advantage", coloured),
+        View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
+        View(f"/trajectories/compare/?ids={ids}"),
         View(f"{what_ifs}of/{world.trajectories[0].pk}/"), View(f"{what_ifs}{world.what_if.pk}/"),
+        View(f"{what_ifs}{world.what_if.pk}/fork/"),
     ]  # fmt: skip
 
 
@@ -94,9 +103,10 @@ def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
-        View("/environments/new/?kind=frozen_lake"), View("/leaderboard/"), View("/compare/"),
+        View("/environments/new/?kind=sokoban", refused),
+        View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
-        View("/styleguide/", complete=False), View("/accounts/login/", signed_out),
+        View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out),
     ]  # fmt: skip
 
@@ -108,6 +118,8 @@ def dialogs(run: Run) -> list[View]:
         View("/runs/?keys", opened("#keys", lambda page: page.keyboard.press("?"))),
         View(f"/runs/{run.pk}/?rename", opened("#rename-dialog", lambda page: page.click("#rename"))),
         View(f"/runs/{run.pk}/?layout#panels", opened("#layout-dialog", lambda page: page.click("#panel-edit"))),
+        View("/runs/?menu", opened(".menu-body", lambda page: page.click(".nav .menu summary"))),
+        View(f"/runs/{run.pk}/?chart", opened(".chart-menu[open] .menu-body", open_chart_menu)),
         View(f"{reader}?keys", opened("#reader-keys", lambda page: page.keyboard.press("?"))),
     ]
 
@@ -120,11 +132,45 @@ def opened(dialog: str, act: Callable[[Page], None]) -> Callable[[Page], None]:
     return then
 
 
+def open_chart_menu(page: Page) -> None:
+    page.locator("#view-overview .chart-menu summary").first.click()
+
+
+def refused(page: Page) -> None:
+    """Saved without a name, and with a limit that is none."""
+    page.click(".environment-limits summary")
+    page.fill("[name='limits.step_seconds']", "-1")
+    page.click("button[type=submit]:has-text('Save')")
+    expect(page.locator("[data-error=name]")).not_to_be_empty()
+    expect(page.locator("[name='limits.step_seconds']")).to_be_visible()
+    expect(page.locator("#preview-problem")).to_be_visible()
+
+
+def played(page: Page) -> None:
+    page.click("[data-act=start]")
+    expect(page.locator(".play-stage")).to_be_visible()
+
+
+def coloured(page: Page) -> None:
+    expect(page.locator(".token--for, .token--against").first).to_be_visible()
+
+
 def signed_out(page: Page) -> None:
     cookies = page.context.cookies()
     page.context.clear_cookies()
     page.reload()
     page.context.add_cookies(cookies)  # type: ignore[arg-type]
+
+
+def test_every_page_of_the_site_is_checked(pages: list[View], settings: Settings) -> None:
+    """Of the routes that answer with a page; parts of pages and data are not checked on their own."""
+    client, world = Client(), make_world(name="another")
+    client.force_login(world.user)
+    routes = [route for route, row in HTTP.items() if row.get == 200 and route not in PARTS]
+    with_pages = {
+        route for route in routes if client.get(address(route, world))["Content-Type"].startswith("text/html")
+    }
+    assert with_pages - {resolve(view.address.partition("?")[0].partition("#")[0]).route for view in pages} == set()
 
 
 def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settings: Settings) -> None:

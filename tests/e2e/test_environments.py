@@ -74,6 +74,16 @@ def test_an_invalid_value_is_reported_in_the_preview_and_at_its_field_on_saving(
     expect(page.locator("#preview-baselines dt")).to_have_text(["random", "scripted"])
 
 
+def test_a_missing_name_stays_reported_while_the_preview_is_drawn(page: Page) -> None:
+    page.goto("/environments/new/?kind=frozen_lake")
+    page.click("button[type=submit]:has-text('Save')")
+    expect(page.locator("#preview-states svg")).to_have_count(4)
+    expect(page.locator("[data-error=name]")).to_contain_text("Give it a name")
+    expect(page.locator("[name=name]")).to_have_attribute("aria-invalid", "true")
+    page.fill("[name=name]", "Ice")
+    expect(page.locator("[data-error=name]")).to_be_empty()
+
+
 def test_a_board_of_tiles_is_shown_whole(page: Page) -> None:
     page.goto("/environments/new/?kind=sudoku")
     expect(page.locator(".preview-state .board-table--tiles")).to_have_count(4)

@@ -14,11 +14,13 @@ from tests.builders.runs import build_run
 from tests.builders.trajectories import record_steps
 from tests.e2e.open_site import needs_chromium, open_site
 
+PATIENCE = 30_000  # ms; the test machine may be busy
+
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
 
 def test_one_escape_closes_the_palette_also_while_it_has_text(transactional_db: None, settings: Settings) -> None:
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.goto("/environments/")
         page.keyboard.press("Control+k")
         page.keyboard.type("leaderboard")
@@ -33,15 +35,14 @@ def test_one_escape_closes_the_palette_also_while_it_has_text(transactional_db: 
 def test_the_first_t_changes_the_theme_that_is_seen(
     transactional_db: None, settings: Settings, system: str, seen: list[str]
 ) -> None:
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.emulate_media(color_scheme=system)  # type: ignore[arg-type]
         page.goto("/environments/")
         expect(page.locator("html")).to_have_attribute("data-theme", system)
-        for number, theme in enumerate(seen):
+        for chosen, theme in zip([*seen[:2], "system"], seen, strict=True):
             page.keyboard.press("t")
-            expect(page.locator(".toast")).to_have_count(number + 1)
+            expect(page.locator("html")).to_have_attribute("data-chosen-theme", chosen)
             expect(page.locator("html")).to_have_attribute("data-theme", theme)
-        expect(page.locator("html")).to_have_attribute("data-chosen-theme", "system")
 
 
 def test_a_search_has_only_the_fields_that_were_filled_in_its_address(
@@ -50,7 +51,7 @@ def test_a_search_has_only_the_fields_that_were_filled_in_its_address(
     settings.RUNS_DIR = str(tmp_path / "runs")
     run = build_run()
     record_steps(run, run.parsed_config().environments[0], steps=range(1, 2))
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.goto(f"/runs/{run.pk}/trajectories/")
         page.fill("[name=q]", "thought")
         page.select_option("[name=success]", "no")
@@ -66,7 +67,7 @@ def test_a_search_has_only_the_fields_that_were_filled_in_its_address(
 def test_a_page_of_one_panel_has_one_heading_and_narrow_fields(
     transactional_db: None, settings: Settings, address: str
 ) -> None:
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.context.clear_cookies()
         page.goto(address)
         expect(page.locator("h1")).to_have_count(1)
@@ -83,7 +84,7 @@ def test_the_palette_does_what_the_buttons_and_tabs_of_the_page_do(
 ) -> None:
     settings.RUNS_DIR = str(tmp_path / "runs")
     run = build_run()
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.goto(f"/runs/{run.pk}/")
         expect(page.locator("#view-collapse")).to_be_hidden()
         page.keyboard.press("Control+k")
@@ -95,7 +96,7 @@ def test_the_palette_does_what_the_buttons_and_tabs_of_the_page_do(
 
 
 def test_the_palette_leads_to_a_metric_and_to_a_preset(transactional_db: None, settings: Settings) -> None:
-    with open_site(settings) as page:
+    with open_site(settings, patience=PATIENCE) as page:
         page.goto("/environments/")
         page.keyboard.press("Control+k")
         page.keyboard.type("optim/grad_norm")

@@ -15,9 +15,10 @@ from webapp.visible_text import visible
 
 ROOT = Path(__file__).resolve().parents[2]
 PRINTED = """
+import { readFileSync } from "node:fs";
 import { visible } from "./static/js/core/visible_text.js";
 const named = {};
-for (let code = 0; code <= 0x10ffff; code++) {
+for (const code of JSON.parse(readFileSync(0, "utf8"))) {
   const character = String.fromCodePoint(code);
   const shown = visible(character);
   if (shown !== character) named[code] = shown;
@@ -38,8 +39,12 @@ def test_no_hostile_text_keeps_a_control_or_format_character() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_browser_names_the_same_characters() -> None:
+    ranges = [(0, 0x3400), (0xA000, 0x12000), (0x1B000, 0x1E000), (0xDFFF0, 0xE2000), (0xEFFF0, 0xF0100)]
+    codes = [code for first, end in ranges for code in range(first, end)]
     command = ["node", "--input-type=module", "--eval", PRINTED]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    found = subprocess.run(
+        command, cwd=ROOT, input=json.dumps(codes), capture_output=True, text=True, check=True, timeout=60
+    )
     in_browser = {int(code): shown for code, shown in json.loads(found.stdout).items()}
-    here = {code: shown for code in range(0x110000) if (shown := visible(chr(code))) != chr(code)}
+    here = {code: shown for code in codes if (shown := visible(chr(code))) != chr(code)}
     assert here == in_browser

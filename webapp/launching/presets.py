@@ -13,8 +13,8 @@ from webapp.launching.models import SavedPreset
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
-    "starter", "collapse", "sokoban", "bandit", "countdown", "sudoku",
-    "rubiks_cube", "game_2048", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+    "starter", "collapse", "bandit", "countdown", "sudoku", "game_2048", "rubiks_cube", "grpo", "dr_grpo", "dapo",
+    "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 

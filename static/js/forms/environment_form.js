@@ -4,7 +4,7 @@ import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
 import { showMessages } from "../environments/messages.js";
 import { post, problemsOf } from "../core/requests.js";
-import { byId, find, findAll } from "../core/dom.js";
+import { byId, control, find, findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
 import { showText } from "../core/visible_text.js";
 import { fixText, showErrors, watchVariants } from "./fields.js";
@@ -21,6 +21,8 @@ const WAIT = 250;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let calls = new AbortController();
+/** @type {Record<string, string>} what a refused save says of the name, which the preview does not check */
+let nameError = { name: find(form, '[data-error="name"]').textContent ?? "" };
 
 /** @typedef {FormAnswer & { states: PreviewState[], prompt: Message[], warning: string }} States */
 /** @typedef {FormAnswer & { baselines: Baseline[] }} Baselines */
@@ -39,7 +41,7 @@ async function refresh() {
   if (!states) return;
   problem.hidden = Boolean(states.ok);
   const errors = states.ok ? {} : (states.errors ?? {});
-  const others = showErrors(form, errors);
+  const others = showErrors(form, { ...nameError, ...errors });
   if (!states.ok) {
     showText(problem, fixText(Object.keys(errors).length, others));
     endWaiting("Shown once this is fixed.");
@@ -106,6 +108,9 @@ function showSlots() {
 }
 
 watchVariants(form);
+control(form, "name").addEventListener("input", () => {
+  nameError = {};
+});
 form.addEventListener("change", showSlots);
 form.addEventListener("input", schedule);
 form.addEventListener("change", schedule);

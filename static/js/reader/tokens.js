@@ -246,7 +246,7 @@ function tokenSpan(tokens, index, scale) {
   if (sampled) {
     const value = scale.heat(index);
     span.classList.add(value < 0 ? "token--against" : "token--for");
-    span.style.setProperty("--heat", `${Math.round(Math.min(Math.abs(value), 1) * 75)}%`);
+    span.style.setProperty("--heat", Math.min(Math.abs(value), 1).toFixed(2));
   }
   return tokens.text[index].endsWith("\n") ? [span, document.createElement("br")] : [span];
 }

@@ -49,10 +49,10 @@ HTTP: dict[str, Row] = {
     "runs/rows/": Row(get=200),
     "runs/bulk/": Row(get=405, post=302),
     "runs/quick-start/": Row(get=405, post=400),
-    "runs/presets/": Row(get=405, post=422),
-    "runs/presets/<int:pk>/delete/": Row(get=405, post=404),
     "runs/new/": Row(get=200, post=302),
     "runs/import/": Row(get=200, post=422),
+    "runs/presets/": Row(get=405, post=422),  # without a name
+    "runs/presets/<int:pk>/delete/": Row(get=405, post=404),  # somebody else's, or none
     "runs/check/": Row(get=405, post=200),
     "runs/<str:run_id>/": Row(get=200),
     "runs/<str:run_id>/control/": Row(get=405, post=400),

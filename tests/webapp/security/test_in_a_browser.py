@@ -39,7 +39,7 @@ document.addEventListener('securitypolicyviolation', e =>
   window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile || ''}:${e.lineNumber} ${e.sample}`));
 """
 
-SHOWN = """() => {
+TEXTS = """() => {
   const shown = new Set([document.title]);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let one = texts.nextNode(); one; one = texts.nextNode()) {
@@ -109,7 +109,7 @@ class Recorder:
 
 def hidden(page: Page) -> list[str]:
     """The texts of a page, its title and its labels that have a character which nobody can see."""
-    return [text[:200] for text in page.evaluate(SHOWN) if text != visible(text)]
+    return [text[:200] for text in page.evaluate(TEXTS) if text != visible(text)]
 
 
 def test_no_page_runs_or_sends_hostile_text_or_shows_its_hidden_characters(
