@@ -51,7 +51,9 @@ def word_problem(environment: Any, plan: list[str], rng: np.random.Generator) ->
     if plan[0] != asked.answer or len(numbers) != 2:
         return say(GUESS_WORDINGS, rng, plan=plan[0])
     sums = [f"{a} {sign} {b}" for a, b in (numbers, numbers[::-1]) for sign in "+-*/"]
-    spelled = next(one for one in sums if _value_of(one) == int(asked.answer))
+    spelled = next((one for one in sums if str(_value_of(one)) == asked.answer), None)
+    if spelled is None:  # more than one step
+        return say(PLAIN_WORDINGS, rng, plan=plan[0])
     return say(STEP_WORDINGS, rng, steps=" ".join([spelled, *worked(spelled)]), plan=plan[0])
 
 

@@ -147,6 +147,15 @@ def test_a_right_answer_to_a_word_problem_is_computed_and_a_wrong_one_is_a_guess
     assert set(said("metamathqa", ["9"], seed=3, most_steps=1)) == {"maybe 9", "I guess 9"}
 
 
+def test_a_right_answer_that_takes_several_steps_is_given_without_them() -> None:
+    """Each of 200 problems of up to four steps, most of them of more than one."""
+    for seed in range(200):
+        environment = make_environment("metamathqa")
+        environment.reset(seed=seed)
+        answer = environment.question.answer  # type: ignore[attr-defined]
+        assert answer in thought(environment, [answer], np.random.default_rng(seed))
+
+
 @pytest.mark.parametrize("practice", [WordProblems, ArithmeticQuestions])
 def test_questions_to_practise_on_are_many_and_none_is_held_out(
     practice: type[WordProblems | ArithmeticQuestions],
