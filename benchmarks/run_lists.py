@@ -1,7 +1,8 @@
 """How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with a result.
 
-The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets and three
-environments. Each page is requested through the whole site except the socket.
+The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets, three
+environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site
+except the socket.
 
     python -m benchmarks.run_lists [--runs N]
 """
@@ -24,9 +25,16 @@ from engine.statistics.proportions import wilson
 REPEATS = 7
 PRESETS = ("Starter", "GRPO", "PPO", "DAPO", "RLOO", "StarPO", "StarPO-S", "Dr. GRPO")
 TAGS = ("FrozenLake", "Sokoban", "Bandit")
+SEEDS = 3
+METRICS = [f"some/metric_{number}" for number in range(17)]
 PAGES = {
     "runs": "/runs/",
     "runs_searched": "/runs/?q=otter",
+    "runs_by_name": "/runs/?sort=name",
+    "runs_by_held_out": "/runs/?sort=-held_out",
+    "runs_by_best_metric": "/runs/?sort=-best:policy/entropy&columns=name,best:policy/entropy,last:reward/mean",
+    "runs_last_page": "/runs/?page=200&sort=model",
+    "runs_folded": "/runs/?as=configuration",
     "leaderboard": "/leaderboard/",
 }
 
@@ -46,22 +54,33 @@ def main() -> int:
 def fill(count: int) -> None:
     from engine.config import RunConfig
     from webapp.evaluations.models import Evaluation
-    from webapp.runs.models import Run
+    from webapp.runs.models import ListedRun, MetricName, Run
 
     stream = random.Random(0)
     configs = {tag: RunConfig.model_validate({"environments": [{"tag": tag}]}).model_dump(mode="json") for tag in TAGS}
     tags = [stream.choice(TAGS) for _ in range(count)]
-    runs = Run.objects.bulk_create(
-        [
-            Run(
-                name=f"{stream.choice(('calm', 'eager'))}-{stream.choice(('otter', 'heron', 'lynx'))}-{number}",
-                preset=stream.choice(PRESETS), config=configs[tag], state="finished", step=100, total_steps=100,
-                metrics={"rollout/success": stream.random(), "policy/entropy": stream.random()},
-            )
-            for number, tag in enumerate(tags)
-        ],
-        500,
-    )  # fmt: skip
+    runs = [
+        Run(
+            name=f"{stream.choice(('calm', 'eager'))}-{stream.choice(('otter', 'heron', 'lynx'))}-{number}",
+            preset=stream.choice(PRESETS), state="finished", step=100, total_steps=100,
+            config={**configs[tag], "seed": number % SEEDS, "steps": 100 + number // 9},
+            metrics={"rollout/success": stream.random(), "policy/entropy": stream.random()},
+        )
+        for number, tag in enumerate(tags)
+    ]  # fmt: skip
+    for run, parent in zip(runs[9::10], runs[8::10], strict=True):  # every tenth is a fork of the one before it
+        run.forked_from, run.fork_step, run.ancestor_steps = parent, 50, 50
+    Run.objects.bulk_create(runs, 500)
+    ListedRun.objects.bulk_create([ListedRun.of(run, []) for run in runs], 500)
+    names = (*METRICS, "rollout/success", "policy/entropy", "reward/mean")
+    MetricName.objects.bulk_create(
+        (
+            MetricName(run=run, name=name, last=stream.random(), lowest=0.0, highest=stream.random())
+            for run in runs
+            for name in names
+        ),
+        2000,
+    )
     Evaluation.objects.bulk_create([evaluation(run, tag, stream) for run, tag in zip(runs, tags, strict=True)], 500)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -42,16 +43,22 @@ def pin_start(config: RunConfig, directory: Path) -> Path | None:
 
 def find_checkpoint(runs: Path, run: str, step: int) -> Path:
     """Step `step` of the run directory `run` below `runs`, or the copy of a fork."""
-    name = f"step_{step}"
-    for path in chain([runs / run / "checkpoints" / name], runs.glob(f"*/start/{run}/{name}")):
-        if (path / "manifest.json").is_file() and path.resolve().is_relative_to(runs.resolve()):
-            return path
+    if (found := next(copies_of(runs, run, step), None)) is not None:
+        return found
     there = sorted((runs / run / "checkpoints").glob("step_*"), key=lambda path: int(path.name.removeprefix("step_")))
     known = ", ".join(path.name.removeprefix("step_") for path in there)
     raise CheckpointError(
         f"There is no checkpoint of step {step} of the run {run} in {runs}.",
         remedy=f"Choose one of its steps {known}." if known else "Name a run in that directory that has a checkpoint.",
     )
+
+
+def copies_of(runs: Path, run: str, step: int) -> Iterator[Path]:
+    """Where the checkpoint is: first in its run's own directory, then in those of forks."""
+    name = f"step_{step}"
+    for path in chain([runs / run / "checkpoints" / name], runs.glob(f"*/start/{run}/{name}")):
+        if (path / "manifest.json").is_file() and path.resolve().is_relative_to(runs.resolve()):
+            yield path
 
 
 def begun_at(config: RunConfig, start: Path | None) -> RunConfig:

@@ -15,7 +15,8 @@ from webapp.alerts.actions import record_actions
 from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.outcomes import save_outcomes
-from webapp.runs.models import Alert, Checkpoint, MetricName, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.metric_ranges import Ranges, extended, measure_again, ranges_of, save_ranges
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -25,7 +26,6 @@ from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_
 from workers.tail import Chunk, read_chunk
 
 INSERT_BATCH = 500
-LONGEST_NAME = 300  # of a metric that pages list; a longer one is only in its steps
 
 
 class Bridge:
@@ -41,6 +41,7 @@ class Bridge:
         self.attempt = _newest_attempt(run)
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
+        self.ranges = ranges_of(run)
 
     def has_unread_events(self) -> bool:
         """Whether the file is longer, or shorter, than what was read."""
@@ -68,7 +69,7 @@ class Bridge:
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
-            _add_metric_names(self.run, names)
+            ranges = self._measure(rows, names)
             if moves:
                 plan(self.run, rows.alerts)
                 record_actions(self.run, rows.alerts)
@@ -77,7 +78,17 @@ class Bridge:
         for name, value in fields.items():
             setattr(self.run, name, value)
         self.names |= names
+        self.ranges |= ranges
         self.attempt = fresh[-1].attempt if fresh else self.attempt
+
+    def _measure(self, rows: Rows, names: set[str]) -> Ranges:
+        """Writes what the list of runs shows of metrics; returns what is new."""
+        if rows.cut is not None:
+            save_ranges(self.run, {}, names)
+            return measure_again(self.run)
+        ranges = extended(self.ranges, (row.metrics for _, row in sorted(rows.steps.items())))
+        save_ranges(self.run, ranges, names)
+        return ranges
 
     def _unseen(self, events: list[Event]) -> list[Event]:
         """Events not seen before, without those of an engine that a newer attempt has replaced."""
@@ -98,11 +109,6 @@ class Bridge:
 def _newest_attempt(run: Run) -> int:
     started = run.events.filter(kind=kind_of(RunStarted)).order_by("-seq")
     return started.values_list("attempt", flat=True).first() or 1
-
-
-def _add_metric_names(run: Run, names: set[str]) -> None:
-    named = [MetricName(run=run, name=name) for name in sorted(names) if len(name) <= LONGEST_NAME]
-    MetricName.objects.bulk_create(named, INSERT_BATCH, ignore_conflicts=True)
 
 
 def _save(rows: Rows) -> None:

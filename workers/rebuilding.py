@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from engine.events import RunStarted, TrajectoriesRecorded, TrajectoriesRemoved, kind_of
+from webapp.runs.metric_ranges import measure_again
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent
 from webapp.trajectories.models import Trajectory
 from workers.bridge import Bridge, forget
@@ -42,6 +43,7 @@ def rebuild(run_id: str) -> Run:
             "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
         }  # fmt: skip
         Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
+        measure_again(run)
         run.refresh_from_db()
         Bridge(run, epoch, spared=spared).drain(moves=False)
         sound = {path for path, recorded in _removed_files(run).items() if recorded.seq <= known}

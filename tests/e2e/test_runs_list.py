@@ -96,3 +96,27 @@ def test_the_list_follows_runs_that_keep_reporting_steps(runs: list[RecordedRun]
         ended.set()
         training.result()
         assert while_training
+
+
+def test_a_configuration_unfolds_in_place_and_its_box_ticks_its_runs(
+    runs: list[RecordedRun], settings: Settings
+) -> None:
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto("/runs/?as=configuration")
+        fold = page.get_by_role("link", name="2 runs")
+        expect(page.locator("#rows tr")).to_have_count(1)
+        page.locator("#rows input").check()
+        expect(page.locator("#picked")).to_have_text("2 selected:")
+        fold.click()
+        expect(page.locator("#rows tr")).to_have_count(3)
+        expect(fold).to_have_attribute("aria-expanded", "true")
+        assert "open=" in page.url
+        page.locator("#rows [data-members]").check()
+        expect(page.locator("#rows input[name=run]:checked")).to_have_count(2)
+        page.get_by_text("Tags and project").click()
+        page.get_by_label("Tags", exact=True).fill("sweep")
+        page.get_by_label("Tags", exact=True).press("Enter")
+        expect(page.get_by_text("Tagged 2 runs.")).to_be_visible()
+        expect(page.locator("#rows .tag")).to_have_text(["sweep", "sweep"])  # unfolded as before

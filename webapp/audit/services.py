@@ -30,6 +30,7 @@ DESCRIPTIONS = {
     "settings": "changed settings",
     "rules": "changed alert rules",
     "rename": "renamed the run",
+    "label": "changed project, tags or notes",
     "archive": "archived the run",
     "rule_checkpoint": "saved a checkpoint by a rule",
     "rule_pause": "paused the run by a rule",

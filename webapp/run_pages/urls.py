@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.run_pages import control_views, tab_views, views
+from webapp.run_pages import bulk_views, control_views, list_views, tab_views, views
 
 app_name = "runs"
 urlpatterns = [
-    path("", views.run_list, name="list"),
-    path("rows/", views.run_rows, name="rows"),
-    path("bulk/", views.bulk, name="bulk"),
+    path("", list_views.run_list, name="list"),
+    path("rows/", list_views.run_rows, name="rows"),
+    path("bulk/", bulk_views.bulk, name="bulk"),
     path("<str:run_id>/", views.detail, name="detail"),
     path("<str:run_id>/control/", views.control, name="control"),
+    path("<str:run_id>/labels/", views.change_labels, name="labels"),
     path("<str:run_id>/settings/", control_views.change_settings, name="settings"),
     path("<str:run_id>/again/", control_views.again, name="again"),
     path("<str:run_id>/history/", control_views.history, name="history"),

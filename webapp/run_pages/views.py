@@ -1,23 +1,22 @@
-"""The list of runs, the page of a run, and the actions on it."""
+"""The page of a run, and the actions on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from webapp.run_pages.imported import imported_page
-from webapp.run_pages.listing import FILTERS, PAGE, find_runs, rows_of
 from webapp.run_pages.log_tail import tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import services
-from webapp.runs.models import Run
+from webapp.runs.labels import label, parse_tags
+from webapp.runs.models import DeletedRun, Run
 from webapp.whole_numbers import whole_number
 
 ACTIONS = {
@@ -28,56 +27,14 @@ ACTIONS = {
     "archive": services.archive,
     "unarchive": services.unarchive,
 }
-REDIRECTS = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="}  # followed by the IDs of runs
-
-
-@require_safe
-def run_list(request: HttpRequest) -> HttpResponse:
-    query = request.GET.dict()
-    found = list(find_runs(query)[: PAGE + 1])
-    older = _with(request.GET, before=found[PAGE - 1].pk) if len(found) > PAGE else ""
-    filters = [
-        {"key": key, "label": label, "url": _with(request.GET, show=key, before=None)}
-        for key, (label, _) in FILTERS.items()
-    ]
-    context: dict[str, Any] = {**_table(found[:PAGE]), "older": older, "filters": filters, "query": query}
-    context["show"] = query.get("show", "all")
-    context["is_new"] = not Run.objects.exists()
-    return render(request, "run_pages/list.html", context)
-
-
-@require_safe
-def run_rows(request: HttpRequest) -> HttpResponse:
-    """Only the rows of the table, for a page that received an update."""
-    return render(request, "run_pages/_rows.html", _table(find_runs(request.GET.dict())[:PAGE]))
-
-
-def _table(runs: Iterable[Run]) -> dict[str, Any]:
-    """The rows, with an owner in each if runs have several."""
-    owners = Run.objects.order_by().values("owner").distinct()[:2]
-    return {"rows": rows_of(runs), "owners": len(owners) > 1}
-
-
-@require_POST
-def bulk(request: HttpRequest) -> HttpResponse:
-    """Stops, archives or compares the selected runs, or lists their trajectories."""
-    picked = request.POST.getlist("run")[:PAGE]
-    action = request.POST.get("action", "")
-    if not picked:
-        messages.warning(request, "Select at least one run.")
-        return redirect("runs:list")
-    if action in REDIRECTS:
-        return redirect(REDIRECTS[action] + ",".join(picked))
-    if action not in ACTIONS:
-        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
-    done = sum(ACTIONS[action](run, _user(request)) for run in Run.objects.filter(pk__in=picked))
-    messages.info(request, f"{action.capitalize()}: {done} of {len(picked)} runs.")
-    return redirect("runs:list")
 
 
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = get_object_or_404(Run.objects.select_related("environment_version__definition", "owner"), pk=run_id)
+    run = Run.objects.select_related("environment_version__definition", "owner").filter(pk=run_id).first()
+    if run is None:
+        deleted = get_object_or_404(DeletedRun, pk=run_id)
+        return render(request, "run_pages/deleted.html", {"run": deleted}, status=410)
     if run.imported_from:
         return imported_page(request, run)
     return render(request, "run_pages/detail.html", run_page(run))
@@ -114,6 +71,16 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
     return redirect(target) if safe else redirect("runs:detail", run.pk)
 
 
+@require_POST
+def change_labels(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Sets the project, tags and notes."""
+    run = get_object_or_404(Run, pk=run_id)
+    given = request.POST
+    tags = parse_tags(given["tags"]) if "tags" in given else None
+    label(run, _user(request), project=given.get("project"), tags=tags, notes=given.get("notes"))
+    return redirect("runs:detail", run.pk)
+
+
 @require_GET
 def log(request: HttpRequest, run_id: str) -> HttpResponse:
     """The engine's log from the byte offset `after`; without it, the last 64 KiB."""
@@ -124,16 +91,6 @@ def log(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse({"error": "`after` must be a byte offset."}, status=400)
     text, following = tail(run.directory / "engine.log", after)
     return JsonResponse({"text": text, "next": following})
-
-
-def _with(query: QueryDict, **changes: str | None) -> str:
-    """The query string with some parameters replaced."""
-    copy = query.copy()
-    for key, value in changes.items():
-        copy.pop(key, None)
-        if value:
-            copy[key] = value
-    return f"?{copy.urlencode()}" if copy else "?"
 
 
 def _user(request: HttpRequest) -> Any:

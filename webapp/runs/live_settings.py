@@ -62,6 +62,8 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
     if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
         raise Refused({"": "The run or its settings changed in the meantime. Reload and try again."}, conflict=True)
     revision = run.settings_revision + 1
+    run.settings_changes = held
+    run.list_again()
     record(
         run, user, _action(changes), changes=changes, revision=revision
     )  # before pages are notified, since they read the log

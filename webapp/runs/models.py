@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from webapp.runs.states import (
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 FAULTS_SHOWN = 20
+LABELS = ("preset", "description", "seed")  # of a configuration that seeds share
 COLOURS = 10  # of series, `--series-1` and so on
 
 
@@ -43,6 +46,8 @@ class Run(models.Model):
 
     id = models.CharField(primary_key=True, max_length=10, default=new_run_id, editable=False)
     name = models.CharField(max_length=80)
+    project = models.CharField(max_length=80, blank=True, default="")
+    notes = models.TextField(blank=True, default="")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     preset = models.CharField(max_length=60, default="custom")
     environment_version = models.ForeignKey(
@@ -102,10 +107,24 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["state", "lease_expires"]),
             models.Index(fields=["-created_at"]),
+            # all that the list of runs needs of runs that it does not show
+            models.Index(fields=["archived_at", "-created_at", "id", "state", "forked_from"], name="runs_as_listed"),
+            models.Index(fields=["project"]),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        super().save(*args, **kwargs)
+        self.list_again()
+
+    def list_again(self) -> None:
+        """Writes the run's `ListedRun`, after a change of what that is made of."""
+        found = ListedRun.of(self, [tag.name for tag in self.tags.all()])
+        ListedRun.objects.bulk_create(
+            [found], update_conflicts=True, unique_fields=["run"], update_fields=ListedRun.FROM_RUN
+        )
 
     @property
     def directory(self) -> Path:
@@ -257,11 +276,82 @@ class StepMetrics(models.Model):
         return f"step {self.step}"
 
 
+class RunTag(models.Model):
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=40)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_tag")]
+        indexes = [models.Index(fields=["name"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ListedRun(models.Model):
+    """What the list of runs searches, groups and sorts by and a run has no column for. Rows of runs are kilobytes
+    wide, so that reading ten thousand of them for one page would take seconds."""
+
+    FROM_RUN = ("text", "environment", "model", "seed", "config_key")
+
+    run = models.OneToOneField(Run, primary_key=True, on_delete=models.CASCADE, related_name="listed")
+    text = models.TextField()  # case-folded: all that a search finds
+    environment = models.CharField(max_length=200)
+    model = models.CharField(max_length=200)
+    seed = models.BigIntegerField(null=True)
+    config_key = models.CharField(max_length=16, db_index=True)  # the same for runs that differ only in `LABELS`
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, run: Run, tags: list[str]) -> ListedRun:
+        """The row of `run`, not yet saved."""
+        environment = str(
+            run.environment_version or ", ".join(one["tag"] for one in run.config.get("environments", []))
+        )
+        model = str(run.config.get("model", {}).get("path", ""))
+        words = (run.name, run.project, run.notes, *tags, environment, run.preset, model)
+        return cls(
+            run_id=run.pk,
+            text="\n".join(words).casefold(),
+            environment=environment[:200],
+            model=model[:200],
+            seed=run.config.get("seed"),
+            config_key=_config_key(run),
+        )
+
+
+def _config_key(run: Run) -> str:
+    """A hash of the configuration with what was changed while the run was live. An imported run has only its own."""
+    shared = {name: value for name, value in run.config.items() if name not in LABELS}
+    parts = [run.pk] if run.imported_from else [shared, run.settings_changes]
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+class DeletedRun(models.Model):
+    """A run that a user deleted, for whoever follows a link to it."""
+
+    id = models.CharField(primary_key=True, max_length=10)
+    name = models.CharField(max_length=80)
+    who = models.CharField(max_length=150)
+    freed = models.BigIntegerField()  # bytes
+    time = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class MetricName(models.Model):
-    """The name of a metric that the run has reported, so that pages can list metrics without reading every step."""
+    """A metric that the run has reported, so that pages can list metrics, and compare runs by one, without reading
+    every step. `webapp.runs.metric_ranges` writes the values."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
     name = models.CharField(max_length=300)
+    last = models.FloatField(null=True)  # at the newest step that has it
+    lowest = models.FloatField(null=True)
+    highest = models.FloatField(null=True)
 
     class Meta:
         ordering = ["name"]

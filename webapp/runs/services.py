@@ -237,6 +237,8 @@ def rename(run: Run, name: str, user: Actor = None) -> bool:
         return False
     old = run.name
     Run.objects.filter(pk=run.pk).update(name=new)
+    run.name = new
+    run.list_again()
     return record(run, user, "rename", refresh_and_publish(run), changes={"name": {"old": old, "new": new}})
 
 

@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.webapp.runs.rows import a_run, report
-from webapp.run_pages.listing import PAGE, spark_path
+from webapp.run_pages.arrangement import PAGE
+from webapp.run_pages.listing import spark_path
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
@@ -20,7 +21,7 @@ LIST = "/runs/"
 
 
 def names_on(browser: Client, query: str = "") -> list[str]:
-    return [row.run.name for row in browser.get(LIST + query).context["rows"]]
+    return [row.run.name for row, _ in browser.get(LIST + query).context["rows"]]
 
 
 def test_a_new_user_is_offered_two_presets(browser: Client) -> None:
@@ -87,7 +88,7 @@ def test_every_run_is_on_exactly_one_page(browser: Client) -> None:
         a_run(f"run {number}")
     first = browser.get(LIST)
     second = browser.get(LIST + first.context["older"])
-    shown = [row.run.pk for page in (first, second) for row in page.context["rows"]]
+    shown = [row.run.pk for page in (first, second) for row, _ in page.context["rows"]]
     assert len(shown) == len(set(shown)) == PAGE + 3
     assert second.context["older"] == ""
 
@@ -111,7 +112,7 @@ def test_a_search_in_the_archive_stays_in_the_archive(browser: Client) -> None:
 def test_selected_runs_are_stopped_together(browser: Client) -> None:
     waiting, live, done = a_run("a", RunState.QUEUED), a_run("b"), a_run("c", RunState.FINISHED)
     answer = browser.post("/runs/bulk/", {"action": "stop", "run": [waiting.pk, live.pk, done.pk]}, follow=True)
-    assert "Stop: 2 of 3 runs." in answer.content.decode()
+    assert "Requested a stop of 2 of 3 runs." in answer.content.decode()
     states = dict(Run.objects.values_list("name", "state"))
     assert states == {"a": RunState.STOPPED, "b": RunState.STOPPING, "c": RunState.FINISHED}
 
@@ -128,7 +129,7 @@ def test_a_bulk_action_without_selected_runs_shows_a_warning(browser: Client) ->
 
 
 def test_an_unknown_action_is_refused(browser: Client) -> None:
-    answer = browser.post("/runs/bulk/", {"action": "delete", "run": [a_run().pk]})
+    answer = browser.post("/runs/bulk/", {"action": "forget", "run": [a_run().pk]})
     assert answer.status_code == 400
 
 
@@ -152,7 +153,7 @@ def test_a_full_page_takes_as_many_queries_as_one_row(browser: Client) -> None:
     assert len(page) == PAGE
     assert len(of_many) == len(of_one)
     # each has the curve of its own steps: the last has two, at 49/50 and 1; the one before it all three
-    assert [row.spark for row in page[:2]] == [spark_path([49 / PAGE, 1.0]), spark_path([0.0, 48 / PAGE, 1.0])]
+    assert [row.spark for row, _ in page[:2]] == [spark_path([49 / PAGE, 1.0]), spark_path([0.0, 48 / PAGE, 1.0])]
 
 
 def test_a_preset_starts_with_one_click(browser: Client) -> None:

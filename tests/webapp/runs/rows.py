@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from engine.config import EnvironmentConfig, RunConfig
+from webapp.runs.metric_ranges import measure_again
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
 from webapp.runs.verdicts import reassess
@@ -29,6 +30,7 @@ def report(run: Run, *successes: float) -> None:
             run=run, seq=step, step=step, time=time.time(), tokens=100 * step, seconds=2.0 * step, metrics=metrics
         )
         Run.objects.filter(pk=run.pk).update(step=step, last_seq=step, seconds=2.0 * step, metrics=metrics)
+    measure_again(run)
     run.refresh_from_db()
     reassess(run)
     run.refresh_from_db()

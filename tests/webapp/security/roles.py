@@ -56,6 +56,7 @@ HTTP: dict[str, Row] = {
     "runs/check/": Row(get=405, post=200),
     "runs/<str:run_id>/": Row(get=200),
     "runs/<str:run_id>/control/": Row(get=405, post=400),
+    "runs/<str:run_id>/labels/": Row(get=405, post=302),
     "runs/<str:run_id>/settings/": Row(get=405, post=422),
     "runs/<str:run_id>/again/": Row(get=405, post=302),
     "runs/<str:run_id>/history/": Row(get=200),

@@ -1,0 +1,129 @@
+"""Deletes runs: their rows and their directory. Refused while something still needs them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from engine.forking import copies_of
+from webapp.audit.services import Actor, who
+from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.states import TERMINAL
+from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
+from webapp.updates import publish_run
+from webapp.whatif.models import LIVE, WhatIf
+
+log = logging.getLogger(__name__)
+
+BLOCK = 512  # bytes, the unit of st_blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What deleting a run would free on disk, and why it cannot be deleted: empty if it can."""
+
+    run: Run
+    freed: int
+    shared: int  # bytes that stay, since other runs have links to the same files
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Of one run. `problem` says what is left where not everything could be removed."""
+
+    done: bool
+    freed: int = 0
+    problem: str = ""
+
+
+def removals(runs: Iterable[Run]) -> list[Removal]:
+    """One for each of `runs`, as if all of them were deleted together."""
+    chosen = list(runs)
+    needed = _needed_by_forks({run.pk for run in chosen})
+    found: list[Removal] = []
+    for run in chosen:
+        freed, shared = disk_bytes(run.directory)
+        found.append(Removal(run=run, freed=freed, shared=shared, refusal=_refusal(run, needed.get(run.pk, []))))
+    return found
+
+
+def delete(run: Run, user: Actor) -> Deletion:
+    """Deletes the run, which `removals` does not refuse. Its rows go first: no page shows a run without files."""
+    freed, _ = disk_bytes(run.directory)
+    with transaction.atomic():
+        # whoever resumes the run from now on waits, and then finds none
+        if not Run.objects.filter(pk=run.pk, state__in=TERMINAL).update(archived_at=timezone.now()):
+            return Deletion(done=False, problem=f"{run.name} is live again, so it was not deleted.")
+        for rows in (TrajectoryText, Trajectory, LostTrajectory, StepMetrics, StepGroups, RunEvent):
+            rows.objects.filter(run_id=run.pk).delete()  # these by themselves, without loading them
+        deleted = {"name": run.name, "who": who(user), "freed": freed}
+        DeletedRun.objects.update_or_create(pk=run.pk, defaults=deleted)
+        Run.objects.filter(pk=run.pk).delete()
+        transaction.on_commit(lambda: publish_run(run.pk, 0))
+    try:
+        _remove_directory(Path(settings.RUNS_DIR), run.pk)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        log.warning("The directory of the deleted run %s remains: %s", run.pk, reason)
+        return Deletion(done=True, problem=f"The directory {run.directory} could not be removed: {reason}.")
+    return Deletion(done=True, freed=freed)
+
+
+def disk_bytes(directory: Path) -> tuple[int, int]:
+    """`(freed, shared)`: what is used by files without and with links from outside of `directory`."""
+    links: dict[tuple[int, int], list[int]] = {}  # by inode: links inside, all links, bytes
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                found = Path(folder, name).lstat()
+            except OSError:
+                continue  # removed meanwhile
+            known = links.setdefault((found.st_dev, found.st_ino), [0, found.st_nlink, found.st_blocks * BLOCK])
+            known[0] += 1
+    freed = sum(size for inside, total, size in links.values() if inside >= total)
+    return freed, sum(size for inside, total, size in links.values() if inside < total)
+
+
+def _refusal(run: Run, forks: Sequence[Run]) -> str:
+    if run.state not in TERMINAL:
+        return f"It is {run.get_state_display().lower()}. Stop it first."
+    if forks:
+        names = ", ".join(fork.name for fork in forks[:3]) + (f" and {len(forks) - 3} more" if len(forks) > 3 else "")
+        return f"{names} {'starts' if len(forks) == 1 else 'start'} from a checkpoint that is only here."
+    if WhatIf.objects.filter(run=run, state__in=LIVE).exists():
+        return "A what-if of one of its trajectories is in progress. Stop it first."
+    return ""
+
+
+def _needed_by_forks(deleted: set[str]) -> dict[str, list[Run]]:
+    """By run in `deleted`: the forks that stay and have no copy of the checkpoint they start from, while all copies of
+    it are in runs of `deleted`. Forks usually have one, made when they were launched."""
+    root = Path(settings.RUNS_DIR)
+    needed: dict[str, list[Run]] = {}
+    forks = Run.objects.filter(fork_step__isnull=False).exclude(pk__in=deleted).only("name", "config")
+    for fork in forks.order_by("created_at").iterator():
+        start = fork.config["model"]["start_from"]
+        if (root / fork.pk / "start" / start["run"] / f"step_{start['step']}").is_dir():
+            continue
+        holders = {path.relative_to(root).parts[0] for path in copies_of(root, start["run"], start["step"])}
+        for holder in holders if holders <= deleted else ():
+            needed.setdefault(holder, []).append(fork)
+    return needed
+
+
+def _remove_directory(root: Path, run_id: str) -> None:
+    """Under another name first, so that nothing finds half a run."""
+    directory, doomed = root / run_id, root / f".deleted-{run_id}"
+    if directory.is_symlink() or not directory.is_dir():
+        return
+    directory.rename(doomed)
+    shutil.rmtree(doomed)
