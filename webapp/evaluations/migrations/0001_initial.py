@@ -12,6 +12,13 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='ProblemList',
+            fields=[
+                ('id', models.CharField(max_length=32, primary_key=True, serialize=False)),
+                ('problems', models.BinaryField()),
+            ],
+        ),
+        migrations.CreateModel(
             name='Evaluation',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -30,7 +37,9 @@ class Migration(migrations.Migration):
                 ('first_seed', models.BigIntegerField()),
                 ('temperature', models.FloatField()),
                 ('final', models.BooleanField(default=False)),
+                ('solved', models.BinaryField(default=bytes)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='evaluations', to='runs.run')),
+                ('problem_list', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='evaluations.problemlist')),
             ],
             options={
                 'ordering': ['step'],

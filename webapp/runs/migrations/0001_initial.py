@@ -16,11 +16,26 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='DeletedRun',
+            fields=[
+                ('id', models.CharField(max_length=10, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=80)),
+                ('who', models.CharField(max_length=150)),
+                ('freed', models.BigIntegerField()),
+                ('time', models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+        ),
+        migrations.CreateModel(
             name='Run',
             fields=[
                 ('id', models.CharField(default=webapp.runs.models.new_run_id, editable=False, max_length=10, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=80)),
+                ('project', models.CharField(blank=True, default='', max_length=80)),
+                ('notes', models.TextField(blank=True, default='')),
                 ('preset', models.CharField(default='custom', max_length=60)),
+                ('fork_step', models.PositiveIntegerField(blank=True, null=True)),
+                ('ancestor_steps', models.PositiveIntegerField(default=0)),
+                ('colour', models.PositiveSmallIntegerField(default=1)),
                 ('imported_from', models.CharField(blank=True, default='', max_length=200)),
                 ('config', models.JSONField()),
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('starting', 'Starting'), ('running', 'Running'), ('paused', 'Paused'), ('stalled', 'Stalled'), ('lost', 'Lost'), ('stopping', 'Stopping'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed'), ('crashed', 'Crashed')], default='queued', max_length=10)),
@@ -60,6 +75,7 @@ class Migration(migrations.Migration):
                 ('verdict', models.JSONField(blank=True, default=dict)),
                 ('cloned_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='clones', to='runs.run')),
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='environments.environmentversion')),
+                ('forked_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='forks', to='runs.run')),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -67,15 +83,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='MetricName',
+            name='ListedRun',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=300)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='metric_names', to='runs.run')),
+                ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='listed', serialize=False, to='runs.run')),
+                ('text', models.TextField()),
+                ('environment', models.CharField(max_length=200)),
+                ('model', models.CharField(max_length=200)),
+                ('seed', models.BigIntegerField(null=True)),
+                ('config_key', models.CharField(db_index=True, max_length=16)),
             ],
-            options={
-                'ordering': ['name'],
-            },
         ),
         migrations.CreateModel(
             name='Checkpoint',
@@ -107,11 +123,26 @@ class Migration(migrations.Migration):
                 ('value', models.FloatField(default=0.0)),
                 ('baseline', models.FloatField(null=True)),
                 ('since', models.IntegerField(null=True)),
+                ('fork_before', models.IntegerField(null=True)),
                 ('action', models.CharField(default='notify', max_length=10)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='alerts', to='runs.run')),
             ],
             options={
                 'ordering': ['-seq'],
+            },
+        ),
+        migrations.CreateModel(
+            name='MetricName',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=300)),
+                ('last', models.FloatField(null=True)),
+                ('lowest', models.FloatField(null=True)),
+                ('highest', models.FloatField(null=True)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='metric_names', to='runs.run')),
+            ],
+            options={
+                'ordering': ['name'],
             },
         ),
         migrations.CreateModel(
@@ -128,6 +159,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['seq'],
+            },
+        ),
+        migrations.CreateModel(
+            name='RunTag',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=40)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tags', to='runs.run')),
+            ],
+            options={
+                'ordering': ['name'],
             },
         ),
         migrations.CreateModel(
@@ -175,9 +217,13 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(fields=['-created_at'], name='runs_run_created_79307a_idx'),
         ),
-        migrations.AddConstraint(
-            model_name='metricname',
-            constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_metric'),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from'], name='runs_as_listed'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(fields=['project'], name='runs_run_project_956c96_idx'),
         ),
         migrations.AddConstraint(
             model_name='checkpoint',
@@ -191,6 +237,10 @@ class Migration(migrations.Migration):
             model_name='alert',
             constraint=models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_alert'),
         ),
+        migrations.AddConstraint(
+            model_name='metricname',
+            constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_metric'),
+        ),
         migrations.AddIndex(
             model_name='runevent',
             index=models.Index(fields=['run', 'kind', 'seq'], name='runs_runeve_run_id_d27524_idx'),
@@ -198,6 +248,14 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='runevent',
             constraint=models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_event'),
+        ),
+        migrations.AddIndex(
+            model_name='runtag',
+            index=models.Index(fields=['name'], name='runs_runtag_name_58d460_idx'),
+        ),
+        migrations.AddConstraint(
+            model_name='runtag',
+            constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_tag'),
         ),
         migrations.AddConstraint(
             model_name='stepgroups',
