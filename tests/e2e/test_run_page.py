@@ -278,19 +278,22 @@ def test_double_clicking_the_log_tab_shows_its_lines_once(page: Page, recorded: 
 
 
 def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
-    """Ten saved, three kept: 14, 16 and 18, and 12 for the fork from before 13. None is left from before 11."""
-    names = [f"checkpoints/step_{step}" for step in range(0, 20, 2)]
-    for step, name in zip(range(0, 20, 2), names, strict=True):
+    """Ten saved; on disk are the newest three, 12 from before the first sign, and 4, the best."""
+    steps = list(range(0, 20, 2))
+    for step in steps:
         recorded.step = step
-        recorded.emit("checkpoint_saved", path=name, bytes=10, reason="schedule")
-    recorded.emit("run_finished", outcome="collapsed", reason="A rule requested for a fork.", fork_before=13)
+        kept = [4, 12, 14, 16, 18] if step == 18 else steps[: steps.index(step) + 1]
+        recorded.emit(
+            "checkpoint_saved", path=f"checkpoints/step_{step}", bytes=10, reason="schedule", kept=kept, best=4
+        )
     in_thread(recorded.deliver)
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")
     expect(rows).to_have_count(10)
-    expect(rows.locator("a")).to_have_count(4)
-    expect(rows.nth(3)).to_contain_text("kept for a rule's fork")
-    expect(rows.nth(4)).to_contain_text("removed")
+    expect(rows.locator("a")).to_have_count(5)
+    expect(rows.nth(3)).to_contain_text("Fork")  # 12
+    expect(rows.nth(4)).to_contain_text("removed")  # 10
+    expect(rows.nth(7)).to_contain_text("best held-out success")  # 4
 
 
 def test_updates_keep_the_focus_on_a_checkpoint(
