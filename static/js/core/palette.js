@@ -6,7 +6,9 @@ import { PAGES, actionsHere, found } from "./palette_entries.js";
 /** @import { RunState } from "../types.js" */
 /** @import { Entry } from "./palette_entries.js" */
 
-const MOST = 12;
+const MOST = 24;
+
+const RECENT = 8; // runs that are shown before anything is typed
 
 let entries = PAGES;
 let selected = 0;
@@ -17,9 +19,11 @@ export async function openPalette() {
   dialog.showModal();
   const input = byId("palette-input", HTMLInputElement);
   input.value = "";
-  entries = [...actionsHere(), ...PAGES];
+  const { buttons, tabs } = actionsHere();
+  entries = [...buttons, ...PAGES, ...tabs];
   show("");
-  entries = [...entries, ...(await found())];
+  const { runs, others } = await found();
+  entries = [...buttons, ...PAGES, ...runs.slice(0, RECENT), ...tabs, ...runs.slice(RECENT), ...others];
   show(input.value);
 }
 

@@ -28,28 +28,26 @@ export const PAGES = [
   ["Style guide", "/styleguide/"],
 ].map(([name, address]) => ({ name, kind: "Page", address }));
 
-/**
- * What the buttons and tabs of this page do now.
- * @returns {Entry[]}
- */
+/** What the buttons and tabs of this page do now. */
 export function actionsHere() {
   const controls = findAll(document, "button[data-control]", HTMLButtonElement).filter(isUsable);
   const tabs = findAll(document, '[role="tab"]', HTMLButtonElement).filter(isUsable);
   const text = (/** @type {HTMLElement} */ one) => (one.textContent ?? "").replace(/\s+/g, " ").trim();
-  return [
+  /** @type {Entry[]} */
+  const buttons = [
     ...controls.map((one) => ({ name: `${text(one)} this run`, kind: "Action", act: () => one.click() })),
-    ...tabs.map((one) => ({ name: `Show ${text(one)}`, kind: "Tab", act: () => one.click() })),
     { name: "Change theme", kind: "Action", act: () => byId("theme-switch").click() },
     { name: "Keyboard shortcuts", kind: "Action", act: () => byId("keys-open").click() },
   ];
+  return { buttons, tabs: tabs.map((one) => ({ name: `Show ${text(one)}`, kind: "Tab", act: () => one.click() })) };
 }
 
 /** @param {HTMLButtonElement} button */
 const isUsable = (button) => !button.disabled && !button.hidden && !button.closest("[hidden]");
 
 /**
- * Those of the server; none of a kind that it does not answer for.
- * @returns {Promise<Entry[]>}
+ * Those of the server, the newest runs first; none of a kind that it does not answer for.
+ * @returns {Promise<{ runs: Entry[], others: Entry[] }>}
  */
 export async function found() {
   const [runs, others] = await Promise.all([answer("/api/v1/runs/"), answer("/palette/")]);
@@ -71,7 +69,7 @@ export async function found() {
       address: `/glossary/#${metric.anchor}`,
     }),
   );
-  return [...named, ...presets, ...metrics];
+  return { runs: named, others: [...presets, ...metrics] };
 }
 
 /** @param {string} address */

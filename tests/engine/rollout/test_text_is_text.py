@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -132,10 +133,11 @@ def test_hostile_observations_and_instructions_reach_the_model_as_they_are(monke
     sizes = {"groups": 3 * len(SHORT), "group_size": 2, "max_context_tokens": 4096}
     seen = set()
     for trajectory in say(lake_config(rollout=sizes, max_turns=1, instruction=FORGED), [LEFT]):
-        text = SHORT[trajectory.seed % len(SHORT)]
+        text = normalize("NFC", SHORT[trajectory.seed % len(SHORT)])  # as Qwen2's tokenizer reads it
         seen.add(text)
         prompt = trajectory.turns[0]
         assert [message["role"] for message in prompt.messages] == ["system", "user"]
-        assert f"\n{text}\n" in prompt.messages[1]["content"] and prompt.messages[1]["content"] in prompt.prompt
+        message = normalize("NFC", prompt.messages[1]["content"])
+        assert f"\n{text}\n" in message and message in prompt.prompt
         assert special_ids(words(), trajectory.ids) == [START, END, START, END, START, END]
     assert len(seen) > 0.8 * len(SHORT)
