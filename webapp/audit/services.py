@@ -87,7 +87,7 @@ def settings_authors(run: Run) -> dict[str, str]:
 def describe(detail: dict[str, Any]) -> str:
     """`optimizer.learning_rate 0.0002 → 0.0001; …`, or `key value` where there is no before and after."""
     changes = detail.get("changes", {})
-    parts = [f"{field} {_change(one['old'], one['new'])}" for field, one in changes.items()]
+    parts = [f"{field} {_change(one['old'], one['new'])}" for field, one in sorted(changes.items())]
     parts += [f"{key.replace('_', ' ')} {_short(value)}" for key, value in detail.items() if key not in NOT_LISTED]
     return "; ".join(parts)
 

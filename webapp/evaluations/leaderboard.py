@@ -156,7 +156,7 @@ def add_run_facts(shown: list[Table]) -> None:
 
 def _final_rows() -> list[Mapping[str, Any]]:
     rows = Evaluation.objects.filter(final=True, run__state=RunState.FINISHED, run__archived_at=None, episodes__gt=0)
-    found = rows.order_by("step").values(
+    found = rows.order_by("step", "pk").values(
         "run_id",
         "run__name",
         "run__preset",
