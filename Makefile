@@ -5,7 +5,7 @@ PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,py
 VENV := .venv/bin
 TOGETHER := -n auto --dist loadfile --no-loadscope-reorder
 # what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
-UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics environments foreign rollout statistics verdict) \
+UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign rollout statistics verdict) \
 	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/test_vocabulary.py)
 # Engines, actors and tasks are processes of their own: without compiled modules each would start in twice the time.
 export PYTHONDONTWRITEBYTECODE :=
