@@ -88,6 +88,7 @@ def test_the_palette_does_what_the_buttons_and_tabs_of_the_page_do(
         page.goto(f"/runs/{run.pk}/")
         expect(page.locator("#view-collapse")).to_be_hidden()
         page.keyboard.press("Control+k")
+        expect(page.locator("#palette-list [aria-selected=true]")).to_contain_text("Runs")  # Enter alone does nothing
         page.keyboard.type("show coll")
         expect(page.locator("#palette-list [role=option]").first).to_contain_text("Show Collapse")
         page.keyboard.press("Enter")

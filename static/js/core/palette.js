@@ -20,10 +20,10 @@ export async function openPalette() {
   const input = byId("palette-input", HTMLInputElement);
   input.value = "";
   const { buttons, tabs } = actionsHere();
-  entries = [...buttons, ...PAGES, ...tabs];
+  entries = [...PAGES, ...buttons, ...tabs]; // a page first: Enter alone must stop no run
   show("");
   const { runs, others } = await found();
-  entries = [...buttons, ...PAGES, ...runs.slice(0, RECENT), ...tabs, ...runs.slice(RECENT), ...others];
+  entries = [...PAGES, ...runs.slice(0, RECENT), ...buttons, ...tabs, ...runs.slice(RECENT), ...others];
   show(input.value);
 }
 
