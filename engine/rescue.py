@@ -9,7 +9,7 @@ The changes follow the signs that the run's alerts found, since each kind of col
 * thoughts that ignore their prompts (template collapse): groups filtered by their reward variance (arXiv 2604.06268,
   section 5), and a lower learning rate.
 
-How often that helps is measured in `docs/findings.md`.
+`python -m benchmarks.science.rescue` measures how often that helps.
 """
 
 from __future__ import annotations
