@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from engine.algorithms.filters import TopP
 from engine.config import RunConfig
+from engine.config.live import value_of, with_fields
 from engine.config.reading import build_config
 
 RATE_FACTOR = 0.3
@@ -45,6 +46,39 @@ class Remedy:
     old: Any
     new: Any
     because: tuple[str, ...]
+
+
+class Raised(Protocol):
+    """An alert, as an event or as a row of the site."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def baseline(self) -> float | None: ...
+    @property
+    def since(self) -> int | None: ...
+    @property
+    def step(self) -> int | None: ...
+
+
+def sign_of(alert: Raised) -> Sign:
+    return Sign(rule=alert.rule, metric=alert.metric, rose=alert.value >= (alert.baseline or 0.0))
+
+
+def signs_of(alerts: Iterable[Raised]) -> list[Sign]:
+    """What alerts found, each rule once, the first to begin first. Severity *watch* is no sign of a collapse."""
+    serious = [alert for alert in alerts if alert.severity != "watch"]
+    ordered = sorted(serious, key=lambda alert: (alert.step or 0) if alert.since is None else alert.since)
+    first: dict[str, Raised] = {}
+    for alert in ordered:
+        first.setdefault(alert.rule, alert)
+    return [sign_of(alert) for alert in first.values()]
 
 
 Settings = dict[str, Any]  # by dotted field
@@ -96,7 +130,7 @@ def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
     found: dict[str, Remedy] = {}
     for sign in [*signs] or [Sign(rule="", metric="", rose=True)]:
         for field, new in cause_of(sign)(config).items():
-            old = _value(config, field)
+            old = value_of(config, field)
             known = found.get(field)
             if known is not None and known.new == new:
                 names = (*known.because, sign.rule)
@@ -108,17 +142,4 @@ def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
 
 def with_remedies(config: RunConfig, changes: Iterable[Remedy]) -> RunConfig:
     """`config` with the changes, checked as any other; `ConfigError` if they do not fit it."""
-    data = config.model_dump(mode="json")
-    for change in changes:
-        section, _, key = change.field.partition(".")
-        if key:
-            data[section][key] = change.new
-        else:
-            data[section] = change.new
-    return build_config(data)
-
-
-def _value(config: RunConfig, field: str) -> Any:
-    section, _, key = field.partition(".")
-    data = config.model_dump(mode="json")[section]
-    return data[key] if key else data
+    return build_config(with_fields(config, {change.field: change.new for change in changes}))

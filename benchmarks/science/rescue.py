@@ -19,7 +19,7 @@ from benchmarks.science.runs import directory_of, train_all
 from engine.config import RunConfig, build_config
 from engine.diagnostics.recordings import read_events, read_recording
 from engine.events import AlertRaised, EvaluationCompleted, RunFinished
-from engine.rescue import Sign, remedies, with_remedies
+from engine.rescue import remedies, signs_of, with_remedies
 from engine.statistics.proportions import newcombe, wilson
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ def ended(config: RunConfig, directory: Path) -> Ended | None:
         return None
     before = last.fork_before
     steps = [int(path.name.removeprefix("step_")) for path in (directory / "checkpoints").glob("step_*")]
-    alerts = [event for event in events if isinstance(event, AlertRaised) and event.severity != "watch"]
+    alerts = [event for event in events if isinstance(event, AlertRaised)]
     since = [alert for alert in alerts if alert.step >= before]
     return Ended(config, directory, since, before, max((step for step in steps if step < before), default=0))
 
@@ -92,9 +92,7 @@ def continued(run: Ended, arm: str) -> RunConfig:
     config = build_config(data)
     if arm == "restart":
         return config
-    by_rule = {alert.rule: alert for alert in reversed(run.alerts)}
-    signs = [Sign(rule=a.rule, metric=a.metric, rose=a.value >= (a.baseline or 0.0)) for a in by_rule.values()]
-    return with_remedies(config, remedies(config, signs))
+    return with_remedies(config, remedies(config, signs_of(run.alerts)))
 
 
 def result(cause: str, run: Ended, root: Path) -> dict[str, Any]:

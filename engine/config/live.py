@@ -29,13 +29,19 @@ LIVE_FIELDS = (
 
 def merged(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
     """`config` as data with each field of `changes` set, not checked; `ConfigError` for a field that cannot change."""
-    data = config.model_dump(mode="json")
-    for field, value in changes.items():
+    for field in changes:
         if field not in LIVE_FIELDS:
             raise ConfigError(
                 f"{field[:80]!r} cannot be changed during a run; {', '.join(LIVE_FIELDS)} can.",
                 remedy="Fork the run from a checkpoint to change anything else.",
             )
+    return with_fields(config, changes)
+
+
+def with_fields(config: RunConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`config` as data with each dotted field of `changes` set, not checked."""
+    data = config.model_dump(mode="json")
+    for field, value in changes.items():
         section, _, key = field.partition(".")
         if key:
             data[section][key] = value
@@ -61,7 +67,7 @@ def with_changes(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
 
 
 def value_of(config: RunConfig, field: str) -> Any:
-    """A live field's value as JSON has it."""
+    """A field's value as JSON has it."""
     section, _, key = field.partition(".")
     data = config.model_dump(mode="json")[section]
     return data[key] if key else data

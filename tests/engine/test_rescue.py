@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine.config import RunConfig, build_config
-from engine.rescue import Sign, remedies, with_remedies
+from engine.events import AlertRaised
+from engine.rescue import Sign, remedies, signs_of, with_remedies
 
 
 def config(**sections: Any) -> RunConfig:
@@ -77,3 +78,19 @@ def test_a_changed_configuration_is_whole_and_differs_only_there() -> None:
     assert (after.optimizer.learning_rate, after.optimizer.updates_per_step, after.loss.clip_high) == (3e-4, 2, 0.2)
     same = after.model_copy(update={"optimizer": given.optimizer, "loss": given.loss})
     assert same == given
+
+
+def test_alerts_are_signs_once_for_each_rule_in_the_order_in_which_they_began() -> None:
+    def alert(rule: str, since: int | None, *, step: int, value: float = 1.0, severity: Any = "warn") -> AlertRaised:
+        return AlertRaised(
+            step=step, rule=rule, severity=severity, message="", metric="x/y", value=value, baseline=0.5, since=since
+        )
+
+    alerts = [
+        alert("late", 7, step=8),
+        alert("early", 2, step=9, value=0.1),
+        alert("early", 10, step=10),
+        alert("unknown", None, step=5),
+        alert("spike", 1, step=1, severity="watch"),
+    ]
+    assert [(one.rule, one.rose) for one in signs_of(alerts)] == [("early", False), ("unknown", True), ("late", True)]

@@ -16,7 +16,7 @@ from django.db import IntegrityError
 from engine.config import RunConfig
 from engine.errors import CheckpointError, ConfigError
 from engine.rescue import Remedy, remedies, with_remedies
-from webapp.alerts.rescue import signs_of
+from webapp.alerts.rescue import signs_between
 from webapp.audit.models import DONE, AuditEntry
 from webapp.audit.services import record
 from webapp.runs.forks import forked_config, last_before, name_of
@@ -51,7 +51,7 @@ def launch_fork(run: Run, *, before: int) -> str:
             return _refused(run, rule, f"no checkpoint from before step {before} is left")
         if why := _why_not(run, generation, rule):
             return _refused(run, rule, why)
-        signs = signs_of(run, since=before, until=run.total_steps)
+        signs = signs_between(run, since=before, until=run.total_steps)
         config = forked_config(run, found.step)
         changes = remedies(config, signs)
         why_launched = {"rule": rule, "generation": generation, "changes": _as_changes(changes)}

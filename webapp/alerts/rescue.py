@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.config import RunConfig
 from engine.errors import ConfigError
-from engine.rescue import Remedy, Sign, remedies, with_remedies
+from engine.rescue import Remedy, Sign, remedies, sign_of, signs_of, with_remedies
 from webapp.forms.texts import text_of
 from webapp.runs.models import Alert, Run
 
@@ -19,22 +19,14 @@ def begun_at(alert: Alert) -> int:
     return next((step for step in (alert.fork_before, alert.since) if step is not None), alert.step)
 
 
-def signs_of(run: Run, *, since: int, until: int) -> list[Sign]:
-    """What the alerts between two steps found, each rule once, the first to begin first. Severity *watch* is no
-    sign of a collapse."""
-    alerts = run.alerts.filter(step__gte=since, step__lte=until).exclude(severity="watch")
-    ordered = sorted(alerts, key=lambda alert: (alert.step if alert.since is None else alert.since, alert.seq))
-    by_rule = {alert.rule: alert for alert in reversed(ordered)}
-    return [_sign(by_rule[rule]) for rule in dict.fromkeys(alert.rule for alert in ordered)]
-
-
-def _sign(alert: Alert) -> Sign:
-    return Sign(rule=alert.rule, metric=alert.metric, rose=alert.value >= (alert.baseline or 0.0))
+def signs_between(run: Run, *, since: int, until: int) -> list[Sign]:
+    """What the alerts between two steps found."""
+    return signs_of(run.alerts.filter(step__gte=since, step__lte=until).order_by("seq"))
 
 
 def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
     """`config` with what the alert and the signs that were open with it suggest; unchanged where that does not fit."""
-    signs = signs_of(alert.run, since=begun_at(alert), until=alert.step) or [_sign(alert)]
+    signs = signs_between(alert.run, since=begun_at(alert), until=alert.step) or [sign_of(alert)]
     changes = remedies(config, signs)
     try:
         return with_remedies(config, changes), changes

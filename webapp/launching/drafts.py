@@ -146,7 +146,7 @@ def _warn_of_size(made: Draft, config: RunConfig) -> None:
             f"{config.rollout.groups:,} groups of {config.rollout.group_size:,} are {trajectories:,} trajectories and "
             f"up to {tokens:,} sampled tokens in each step. RAGEN's default is 128."
         )
-    if config.steps and config.evaluation.every and config.evaluation.episodes > MANY_EPISODES:
+    if config.evaluation.every and config.evaluation.episodes > MANY_EPISODES:
         evaluations = config.steps // config.evaluation.every
         made.warnings.append(
             f"{evaluations:,} evaluations of {config.evaluation.episodes:,} episodes are "

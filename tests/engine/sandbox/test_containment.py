@@ -149,7 +149,8 @@ def test_no_file_of_the_machine_can_be_read(level: str, tmp_path: Path) -> None:
     secret = tmp_path / "expected.json"
     secret.write_text("the expected output")
     paths = ["/etc/passwd", "/etc/shadow", "/proc/self/environ", "/proc/1/environ", f"/proc/{os.getpid()}/environ"]
-    paths += [str(secret), __file__, "/proc/self/cwd/../etc/passwd", "/proc/1/root/etc/passwd", "/proc/1/mem"]
+    paths += [str(secret), __file__, "/proc/self/cwd/../etc/passwd", "/proc/1/mem"]
+    paths += [str(Path("/proc/1", "root", "etc", "passwd"))]  # the root folder of process 1, whoever that is
     code = f"for path in {paths}:\n    try:\n        print(open(path, 'rb').read(9))\n    except OSError:\n        pass"
     result = run(level, code)
     assert (result.outcome, result.stdout) == (Outcome.FINISHED, "")
