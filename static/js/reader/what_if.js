@@ -5,7 +5,7 @@ import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { showConnection } from "../core/connection_status.js";
 import { html } from "../core/html.js";
-import { STOPS } from "./turn.js";
+import { STOPS } from "./outcome.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
 /**
