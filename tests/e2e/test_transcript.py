@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_states_stand_beside_what_answers_them_and_below_each_other_on_a_phone(p
         assert seen["bottom"] <= after["top"]
     page.set_viewport_size({"width": 390, "height": 844})
     stacked = page.evaluate(boxes, "#reader-body > .panel")[:4]
-    assert all(upper["bottom"] <= lower["top"] for upper, lower in zip(stacked, stacked[1:], strict=False))
+    assert all(upper["bottom"] <= lower["top"] for upper, lower in pairwise(stacked))
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
