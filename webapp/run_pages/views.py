@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from webapp.runs.models import DeletedRun, Run
 from webapp.runs.states import RunState
 from webapp.whole_numbers import whole_number
 
-ACTIONS = {
+ACTIONS: dict[str, Callable[[Run, Any], bool]] = {
     "stop": services.request_stop,
     "pause": services.request_pause,
     "resume": services.request_resume,

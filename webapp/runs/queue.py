@@ -1,4 +1,4 @@
-"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once; the highest priority, then the oldest, is next.
+"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, by priority, then the oldest first.
 
 A queued run is a row and uses no resources. What it waits for is written in the row; pages also show its position and
 link to the runs that hold the slots.

@@ -48,7 +48,7 @@ export function focusFind() {
 function search() {
   hits = hitsIn(texts, input.value);
   current = hits.length ? Math.max(0, hits.findIndex(isAhead)) : -1;
-  highlight(ALL, hits.map(placeOf));
+  highlight(ALL, hits.map(staticRangeOf));
   show();
 }
 
@@ -77,7 +77,7 @@ function show() {
 }
 
 /**
- * A turn out of sight has no layout yet: it gets one by being scrolled to, and then the hit has its place.
+ * A turn out of sight has no layout yet: it gets one by being scrolled to, and then the hit has a position.
  * @param {Hit} hit
  */
 function scrollTo(hit) {
@@ -116,22 +116,22 @@ function selectInstead(range) {
  * Where a hit is, as static as the text: thousands of live ranges would slow every change of the page.
  * @param {Hit} hit
  */
-function placeOf({ text, start, end }) {
+function staticRangeOf({ text, start, end }) {
   const walker = document.createTreeWalker(blocks[text], NodeFilter.SHOW_TEXT);
-  const place = { startContainer: walker.root, startOffset: 0, endContainer: walker.root, endOffset: 0 };
+  const ends = { startContainer: walker.root, startOffset: 0, endContainer: walker.root, endOffset: 0 };
   let before = 0;
   for (let node = walker.nextNode(); node && before < end; node = walker.nextNode()) {
     const after = before + (node.nodeValue?.length ?? 0);
-    if (start >= before && start < after) Object.assign(place, { startContainer: node, startOffset: start - before });
-    if (end > before && end <= after) Object.assign(place, { endContainer: node, endOffset: end - before });
+    if (start >= before && start < after) Object.assign(ends, { startContainer: node, startOffset: start - before });
+    if (end > before && end <= after) Object.assign(ends, { endContainer: node, endOffset: end - before });
     before = after;
   }
-  return new StaticRange(place);
+  return new StaticRange(ends);
 }
 
 /** @param {Hit} hit */
 function rangeOf(hit) {
-  const { startContainer, startOffset, endContainer, endOffset } = placeOf(hit);
+  const { startContainer, startOffset, endContainer, endOffset } = staticRangeOf(hit);
   const range = new Range();
   range.setStart(startContainer, startOffset);
   range.setEnd(endContainer, endOffset);

@@ -84,7 +84,7 @@ def test_what_a_queued_run_waits_for(position: int, holders: list[Holder], slots
 
 def test_what_it_waits_for_fits_its_column_for_any_names() -> None:
     long = [ONE._replace(name="x" * 80)] * 3
-    column = Run._meta.get_field("wait_reason").max_length
+    column = Run._meta.get_field("wait_reason").max_length or 0
     assert len(standing_at(1000, 1000, long, 3).text) <= column
     assert len(standing_at(1, 1, [one._replace(state="paused") for one in long], 3).text) <= column
 

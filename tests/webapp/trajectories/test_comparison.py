@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from django.test import Client
 
@@ -59,7 +61,7 @@ def test_members_are_shown_side_by_side_with_the_first_differences_marked(
 def test_the_first_other_action_is_marked_in_both_columns_and_other_words_are_not(
     browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def turn(response: str, *executed: str) -> dict[str, object]:
+    def turn(response: str, *executed: str) -> Mapping[str, object]:
         frames = [{"action": name, "effective": True, "drawing": None, "observation": name} for name in executed]
         numbers = dict.fromkeys(("reward", "penalty", "return_to_go", "advantage", "entropy"), 0.0)
         return {"response": response, "thought": response, "executed": list(executed), "frames": frames} | numbers | {
