@@ -101,8 +101,9 @@ def report() -> None:
 
 
 def standings(runs: Sequence[Run]) -> dict[str, Standing]:
-    """Of those of the runs that are in the queue, or paused while others wait; with as many queries as for one."""
-    concerned = [run for run in runs if run.state in (RunState.QUEUED, RunState.PAUSED)]
+    """Of those of the runs that are in the queue, or paused while others wait; with as many queries as for one. A run
+    that restarts after a failure is not among them: it has kept its slot."""
+    concerned = [run for run in runs if run.shown_as in (RunState.QUEUED, RunState.PAUSED)]
     if not concerned:
         return {}
     queue = {pk: position for position, pk in enumerate(waiting().values_list("pk", flat=True), start=1)}

@@ -149,7 +149,7 @@ function exchange(record, index, raw) {
 }
 
 /**
- * The place of a board, which is drawn when it is near.
+ * An empty board, which is drawn when it is near.
  * @param {"seen" | "after"} which
  * @param {Drawing | undefined} drawing
  */

@@ -24,9 +24,9 @@ ONE, TWO = Holder("a", "calm-otter", "running"), Holder("b", "bold-heron", "runn
 PAUSED = ONE._replace(state="paused")
 
 
-def a_queue(*names: str) -> list[Run]:
-    """The first is the oldest."""
-    began = timezone.now() - timedelta(hours=1)
+def a_queue(*names: str, hours: int = 1) -> list[Run]:
+    """Queued so many hours ago, the first a little earlier than the others."""
+    began = timezone.now() - timedelta(hours=hours)
     config = RunConfig.model_validate({}).model_dump(mode="json")
     return [
         Run.objects.create(name=name, config=config, total_steps=4, queued_at=began + timedelta(seconds=index))
@@ -120,8 +120,7 @@ def test_moves_add_up_and_a_run_that_is_queued_later_comes_last() -> None:
         queue.reorder(runs[name], None, direction)  # type: ignore[arg-type]
     # dabc, dacb, dcab, cdab
     assert order() == "cdab"
-    a_queue("e")
-    Run.objects.filter(name="e").update(queued_at=timezone.now())
+    a_queue("e", hours=0)
     assert order() == "cdabe"
 
 
@@ -144,7 +143,7 @@ def test_only_a_queued_run_moves_and_each_attempt_is_recorded(browser: Client) -
     )
     there = browser.post(control(second.pk), {"action": "queue_first"}, headers={"accept": "application/json"})
     assert (there.status_code, there.json()["error"]) == (409, "b is already there in the queue.")
-    a_queue("c")
+    a_queue("c", hours=0)
     moved = browser.post(control(second.pk), {"action": "queue_down", "next": "/runs/?show=live"})
     assert (moved.status_code, moved["Location"]) == (302, "/runs/?show=live")
     found = AuditEntry.objects.order_by("pk").values_list("action", "who", "outcome", "detail")
