@@ -82,7 +82,7 @@ def test_flushing_redis_loses_no_queued_run(workplace: Workplace) -> None:
 
 def test_queued_runs_show_what_they_wait_for_and_start_in_their_new_order(workplace: Workplace) -> None:
     worker = workplace.start_worker()
-    first = workplace.submit(name="calm-otter-12", steps=100, step_seconds=0.1)
+    first = workplace.submit(name="calm-otter-12", steps=2000, step_seconds=0.1)
     wait_for_state(first, "running")
     second, third = workplace.submit(steps=1), workplace.submit(steps=1)
 
