@@ -172,6 +172,7 @@ export interface Status {
   icon: string;
   label: string;
   reason: string;
+  summary: string; // of a verdict, the numbers beside its reason
   alert: number | null; // `seq` of the alert that the verdict stands on
 }
 

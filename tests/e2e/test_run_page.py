@@ -109,6 +109,24 @@ def test_the_six_charts_draw_every_step_of_the_history(page: Page, recorded: Rec
     assert chart.locator(PLOT).evaluate("plot => plot.layout.shapes.map(shape => shape.x0)") == [20]
 
 
+@pytest.mark.parametrize(("width", "height", "share"), [(1440, 900, 1 / 4), (390, 844, 1 / 3)])
+def test_charts_begin_high_on_the_screen_and_name_verdict_and_tabs_stay_on_it(
+    page: Page, recorded: RecordedRun, width: int, height: int, share: float
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    chart = visit(page, recorded)
+    top = "element => element.getBoundingClientRect().top"
+    assert chart.evaluate(top) <= share * height
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function("() => scrollY > 300")
+    for part in ("#run-name", "#state-chip", "#verdict-chip", "#tab-overview"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+    chart.locator(PLOT).focus()  # comes into view below what stays
+    below = page.locator("#run-bar").evaluate("element => element.getBoundingClientRect().bottom")
+    assert below <= 0.15 * height
+    assert chart.locator(PLOT).evaluate(top) >= below
+
+
 def test_no_chart_offers_to_upload_its_data(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded)
     titles = chart.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title ?? one.ariaLabel)")
