@@ -515,7 +515,7 @@ export interface Marks {
 /** What marks are made from. */
 export interface MarkSource {
   store: Pick<ChartStore, "alerts" | "settings" | "requestedBy" | "forks"> & {
-    curves: { position(step: number): Position | null };
+    curves: Pick<ChartCurves, "position">;
   };
   view: Pick<View, "axis">;
   css: Css;
