@@ -108,6 +108,6 @@ export function evaluationAt(evaluations, position) {
 function intervalOf(evaluation, position) {
   if (!evaluation) return "";
   const { success, low, high, step } = evaluation;
-  const place = position && position.step !== step ? ` at ${step}` : "";
-  return `${number(success)} [${number(low)}, ${number(high)}]${place}`;
+  const where = position && position.step !== step ? ` at ${step}` : "";
+  return `${number(success)} [${number(low)}, ${number(high)}]${where}`;
 }

@@ -35,7 +35,7 @@ const TERMS = [
 export class GradientBuckets {
   /**
    * The task's gradient is in the picture, those of the other terms below each other in the rest.
-   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} places
+   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} parts
    * @param {Facts} facts
    * @param {(step: number) => void} onStep
    */

@@ -37,7 +37,7 @@ export class TemplatesPanel {
 
   /**
    * How often templates came is in the picture, what they are in the rest.
-   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} places
+   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} parts
    * @param {DOMStringMap} addresses
    * @param {Facts} facts
    * @param {(step: number) => void} onStep

@@ -61,9 +61,9 @@ export class CollapseTab {
      * @param {string} picture
      * @param {string} rest
      */
-    const places = (picture, rest) => ({ picture: part(picture), rest: part(rest), height: HEIGHT });
-    this.gradients = new GradientBuckets(places("gradients", "terms"), facts, choose);
-    this.templates = new TemplatesPanel(places("templates", "list"), addresses, facts, choose);
+    const parts = (picture, rest) => ({ picture: part(picture), rest: part(rest), height: HEIGHT });
+    this.gradients = new GradientBuckets(parts("gradients", "terms"), facts, choose);
+    this.templates = new TemplatesPanel(parts("templates", "list"), addresses, facts, choose);
     prepareFolds(byId("view-collapse"));
   }
 
