@@ -622,6 +622,7 @@ export interface ChartHost {
   onPoint(point: Pick<Point, "step"> & Partial<Point>): void;
   onZoom(range: (number | string)[]): void;
   onReset(): void;
+  onStretch?(): void; // the vertical axis alone
   onHover(position: Position | null): void;
   onAlert(seq: number): void;
   valuesAddress: string;

@@ -258,6 +258,7 @@ export class Chart {
       const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
       if (from !== undefined && to !== undefined) this.host.onZoom([from, to]);
       else if (change["xaxis.autorange"]) this.host.onReset();
+      else if (change["yaxis.range[0]"] !== undefined) this.host.onStretch?.();
     });
     this.plot.on?.("plotly_doubleclick", () => this.reset());
     this.plot.on?.("plotly_clickannotation", ({ annotation }) => {

@@ -30,7 +30,7 @@ export function prepareChartTools(view, onChange) {
     smoothing.value = String(view.smoothing);
     outliers.checked = view.outliers;
     byId("smoothing-value").textContent = view.smoothing.toFixed(2);
-    reset.hidden = !view.window;
+    reset.hidden = !view.window && !view.stretched;
     if (!chosen) return; // a page without scrubbers
     chosen.hidden = view.step === null || WITH_SCRUBBER.includes(view.tab);
     chosen.textContent = `step ${view.step} ✕`;

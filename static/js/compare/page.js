@@ -60,6 +60,10 @@ function open(settings) {
       view.zoom(range);
       requestDraw();
     },
+    onStretch: () => {
+      view.stretched = true;
+      showTools();
+    },
     onReset: () => {
       view.reset();
       requestDraw();

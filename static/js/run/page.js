@@ -44,6 +44,10 @@ const panels = new Panels(jsonOf("panels"), jsonOf("tags"), {
     view.reset();
     requestDraw();
   },
+  onStretch: () => {
+    view.stretched = true;
+    showTools();
+  },
   onAlert: (seq) => location.assign(`${byId("alert-list").dataset.evidence}${seq}/`),
   onHover: (position) => {
     panels.mark(position);
