@@ -15,6 +15,7 @@ import { showConnection } from "../core/connection_status.js";
 import { prepareControls, unsaved } from "./controls.js";
 import { prepareVerdict, showState, showVerdict } from "./header.js";
 import { Panels } from "./panels.js";
+import { showStanding } from "./standing.js";
 import { RunStore } from "./store.js";
 import { showWhetherEmpty } from "./empty_run.js";
 import { prepareHead, scrollToView, showTab } from "./sticky_head.js";
@@ -82,6 +83,7 @@ async function draw() {
     showState(state, store); // even if the view failed
     showVerdict(state);
     showEmpty();
+    showStanding(state, { address: root.dataset.control ?? "", onState: takeState });
     showTools();
   }
 }
@@ -216,11 +218,14 @@ function prepare() {
   prepareControls(root.dataset.control ?? "", {
     state: () => state.state,
     lost: () => unsaved(store.steps, store.checkpoints),
-    onState: (next) => {
-      setState({ ...state, ...next });
-      requestDraw();
-    },
+    onState: takeState,
   });
+}
+
+/** @param {Partial<RunState>} next */
+function takeState(next) {
+  setState({ ...state, ...next });
+  requestDraw();
 }
 
 setState(state);
