@@ -172,6 +172,7 @@ export interface Status {
   icon: string;
   label: string;
   reason: string;
+  summary: string; // of a verdict, the numbers beside its reason
   alert: number | null; // `seq` of the alert that the verdict stands on
 }
 
@@ -515,7 +516,7 @@ export interface Marks {
 /** What marks are made from. */
 export interface MarkSource {
   store: Pick<ChartStore, "alerts" | "settings" | "requestedBy" | "forks"> & {
-    curves: { position(step: number): Position | null };
+    curves: Pick<ChartCurves, "position">;
   };
   view: Pick<View, "axis">;
   css: Css;
@@ -622,6 +623,7 @@ export interface ChartHost {
   onPoint(point: Pick<Point, "step"> & Partial<Point>): void;
   onZoom(range: (number | string)[]): void;
   onReset(): void;
+  onStretch?(): void; // the vertical axis alone
   onHover(position: Position | null): void;
   onAlert(seq: number): void;
   valuesAddress: string;

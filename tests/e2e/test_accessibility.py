@@ -114,7 +114,7 @@ def dialogs(run: Run) -> list[View]:
     return [
         View("/runs/?palette", opened("#palette", lambda page: page.keyboard.press("Control+k"))),
         View("/runs/?keys", opened("#keys", lambda page: page.keyboard.press("?"))),
-        View(f"/runs/{run.pk}/?rename", opened("#rename-dialog", lambda page: page.click("#rename"))),
+        View(f"/runs/{run.pk}/?rename", opened("#rename-dialog", open_rename)),
         View(f"/runs/{run.pk}/?layout#panels", opened("#layout-dialog", lambda page: page.click("#panel-edit"))),
         View("/runs/?menu", opened(".nav .menu-body", lambda page: page.click(".nav .menu summary"))),
         View(f"/runs/{run.pk}/?chart", opened(".chart-menu[open] .menu-body", open_chart_menu)),
@@ -128,6 +128,11 @@ def opened(dialog: str, act: Callable[[Page], None]) -> Callable[[Page], None]:
         expect(page.locator(dialog)).to_be_visible()
 
     return then
+
+
+def open_rename(page: Page) -> None:
+    page.click("#run-menu > summary")
+    page.click("#rename")
 
 
 def open_chart_menu(page: Page) -> None:

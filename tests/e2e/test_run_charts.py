@@ -71,6 +71,12 @@ def test_all_charts_share_one_zoom_and_one_crosshair(page: Page) -> None:
     page.locator(f"{SUCCESS} .nsewdrag").hover()
     expect(page.locator(f"{NORM} .chart-crosshair")).to_be_visible()
     expect(page.locator(f"{NORM} .chart-last")).to_have_text(re.compile(r"^step \d+: "))
+    step = page.locator(f"{NORM} .chart-last").inner_text().split(":")[0]
+    expect(page.locator(f"{SUCCESS} .chart-last")).to_have_text(re.compile(f"^{step}: Training success 0"))
+    values = page.locator(f"{SUCCESS} .chart-value")  # of training, and of the last evaluation that is not later
+    expect(values).to_have_text(
+        [re.compile(r"^0\.\d{3}$"), re.compile(r"^(0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]( at 10)?)?$")]
+    )
     page.locator(f"{SUCCESS} .nsewdrag").dblclick()
     page.wait_for_function("plot => plot.layout.xaxis.range?.[1] >= 20", arg=norm.element_handle())
     assert "trajectories" not in page.url
@@ -123,7 +129,7 @@ def test_a_layout_is_built_saved_and_shared_by_url(page: Page) -> None:
     visit(page, recorded, "?charts=policy%252Fentropy%2Brollout%252Fsuccess#panels")
     drawn(page, '[data-chart="policy/entropy"]')
     expect(page.locator("#charts-panels .chart")).to_have_count(1)
-    expect(page.locator("#charts-panels .chart-key li")).to_have_text(["Policy entropy", "Training success"])
+    expect(page.locator("#charts-panels .chart-key li")).to_contain_text(["Policy entropy", "Training success"])
     page.get_by_role("button", name="Edit layout").click()
     adding = page.get_by_label("Add a chart")
     adding.fill("optim/none")
@@ -155,10 +161,20 @@ def test_of_a_thousand_metrics_only_visible_ones_are_drawn_and_a_pattern_filters
     drawn(page, '[data-chart="env/task 990/return"]')
     page.locator("#metric-filter").fill("[")
     expect(page.locator("#metric-count")).to_contain_text("not a regular expression")
+    page.locator("#metric-filter").fill("grad_norm$|time/update")
+    expect(page.locator("#metric-count")).to_have_text(re.compile(r"^2 of "))
+    expect(page.locator("#charts-metrics > details:not([hidden]) > summary .num")).to_have_text(
+        [re.compile("^1( of |$)")] * 2
+    )
     page.locator("#metric-filter").fill("")
     expect(page.locator("#metric-count")).to_have_text(re.compile(r"^(\d+) of \1 metrics$"))
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     drawn(page, '[data-chart="time/update"]')
+    page.get_by_role("button", name="Close all").click()
+    expect(page.locator('[data-metric-name="time/update"]')).to_be_hidden()
+    page.reload()  # this browser remembers it
+    expect(page.locator("#charts-metrics > details").first).to_be_visible()
+    expect(page.locator("#charts-metrics > details[open]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("ending", ["PNG", "SVG", "CSV"])

@@ -109,6 +109,24 @@ def test_the_six_charts_draw_every_step_of_the_history(page: Page, recorded: Rec
     assert chart.locator(PLOT).evaluate("plot => plot.layout.shapes.map(shape => shape.x0)") == [20]
 
 
+@pytest.mark.parametrize(("width", "height", "share"), [(1440, 900, 1 / 4), (390, 844, 1 / 3)])
+def test_charts_begin_high_on_the_screen_and_name_verdict_and_tabs_stay_on_it(
+    page: Page, recorded: RecordedRun, width: int, height: int, share: float
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    chart = visit(page, recorded)
+    top = "element => element.getBoundingClientRect().top"
+    assert chart.evaluate(top) <= share * height
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.wait_for_function("() => scrollY > 100")
+    for part in ("#run-name", "#state-chip", "#verdict-chip", "#tab-overview"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
+    bottom = "element => element.getBoundingClientRect().bottom"
+    assert page.locator("#run-bar").evaluate(bottom) <= 0.15 * height
+    chart.locator(PLOT).focus()  # comes into view below what stays
+    assert chart.locator(PLOT).evaluate(top) >= page.locator("#run-bar").evaluate(bottom)
+
+
 def test_no_chart_offers_to_upload_its_data(page: Page, recorded: RecordedRun) -> None:
     chart = visit(page, recorded)
     titles = chart.locator(".modebar-btn").evaluate_all("all => all.map(one => one.dataset.title ?? one.ariaLabel)")
@@ -191,7 +209,13 @@ def test_an_invalid_url_fragment_shows_the_default_page(page: Page, recorded: Re
 def test_tabs_show_other_metrics_the_log_and_the_alerts(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.get_by_role("tab", name="Collapse").click()
-    expect(page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')).to_be_visible()
+    expect(page.locator(".pictures > *")).to_have_count(4)
+    chart = page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')
+    expect(chart).to_be_hidden()
+    page.get_by_text("All charts of this view").click()
+    expect(chart).to_be_visible()
+    page.reload()  # this browser remembers what is open
+    expect(chart).to_be_visible()
     page.get_by_role("tab", name="Log").click()
     expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
     page.get_by_role("tab", name="Alerts (1)").click()

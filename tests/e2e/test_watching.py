@@ -91,7 +91,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(p
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(200)  # it is drawn anew
         assert view.locator(".regime-map svg").evaluate(CLIPPED) == []
-    view.get_by_text("How the borders are computed").click()
+    view.get_by_text("Regime and mutual information").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")
     expect(view.locator("#collapse-borders")).to_contain_text("alert rule template_collapse")
 
@@ -105,6 +105,7 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_follows_the_keyboard(page
     expect(view.locator(".scrubber-step")).to_have_value("2")
     expect(view.locator(".regime-now")).to_have_text("step 2")
     expect(view.locator("#collapse-templates > p").first).to_contain_text("Step 2:")
+    view.get_by_text("All charts of this view").click()
     view.locator('[data-chart="collapse/conditional_entropy"]').scroll_into_view_if_needed()
     line = view.locator('[data-chart="collapse/conditional_entropy"] .scrub-line')
     expect(line).to_be_visible()
@@ -115,8 +116,9 @@ def test_the_scrubber_moves_every_mark_of_the_view_and_follows_the_keyboard(page
 
 
 def test_gradients_have_a_line_for_each_bucket_and_a_note_for_a_missing_term(page: Page, run: Run) -> None:
-    view = visit(page, run, "collapse").locator("#collapse-gradients")
-    task, entropy, pull = (view.locator(".lines").nth(index) for index in range(3))
+    view = visit(page, run, "collapse")
+    task = view.locator("#collapse-gradients .lines")
+    entropy, pull = (view.locator("#collapse-terms .lines").nth(index) for index in range(2))
     expect(task.locator(".lines-plot polyline")).to_have_count(3)
     expect(entropy.locator(".lines-plot polyline")).to_have_count(3)
     expect(pull).to_contain_text("loss.kl_coefficient = 0")
@@ -134,6 +136,7 @@ def test_templates_are_shown_with_the_states_they_were_used_on(page: Page, run: 
     }  # fmt: skip
     path.write_text(json.dumps({**found, "prompts": [prompt], "templates": [template]}))
     view = visit(page, run, "collapse")
+    view.get_by_text("Templates of this step").click()
     text = view.locator(".template-text")
     expect(text).to_contain_text('<img src=x onerror="window.broken=1">')
     expect(text.locator(".hidden-character")).to_have_text(["RLO", "BEL"])

@@ -26,6 +26,7 @@ class Curve:
     title: str
     path: str
     index: int
+    last: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +66,11 @@ def smoothed(values: Sequence[float], weight: float = SMOOTHING) -> list[float]:
 
 def _preview(chart: Chart, bands: MetricBands) -> ChartPreview:
     key, title = chart.names[0], chart.title or describe(chart.names[0]).title
-    points = {name: _points(bands, name) for name in chart.names}
+    is_log = all(describe(name).log for name in chart.names)
+    points = {name: _points(bands, name, is_log=is_log) for name in chart.names}
     drawn = {name: found for name, found in points.items() if found}
     if not drawn:
         return ChartPreview(key=key, title=title)
-    is_log = all(describe(name).log for name in chart.names)
     steps = [step for found in drawn.values() for step, _ in found]
     low, high = _range(chart, [value for found in drawn.values() for _, value in found], is_log=is_log)
     first, last = min(steps), max(steps)
@@ -86,6 +87,7 @@ def _preview(chart: Chart, bands: MetricBands) -> ChartPreview:
                 title=describe(name).title,
                 path=path_of(drawn[name], x_range=(first, last), y_range=(low, high), is_log=is_log),
                 index=chart.names.index(name) + 1,
+                last=_label(drawn[name][-1][1]),
             )
             for name in drawn
         ],
@@ -115,9 +117,14 @@ def path_of(
     return f"M{'L'.join(corners)}" if len(corners) > 1 else f"M{corners[0]}h1" if corners else ""
 
 
-def _points(bands: MetricBands, name: str) -> list[tuple[int, float]]:
+def _points(bands: MetricBands, name: str, *, is_log: bool) -> list[tuple[int, float]]:
+    """What is not drawn on a logarithmic axis is not smoothed either."""
     means = bands["series"][name]["mean"]
-    known = [(step, value) for step, value in zip(bands["steps"], means, strict=True) if value is not None]
+    known = [
+        (step, value)
+        for step, value in zip(bands["steps"], means, strict=True)
+        if value is not None and (value > 0 or not is_log)
+    ]
     return list(zip((step for step, _ in known), smoothed([value for _, value in known]), strict=True))
 
 

@@ -43,14 +43,20 @@ ICONS: dict[Label, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict; `alert` is the
-    number of the event of the alert that the verdict stands on."""
+    """What heads a run's page. `key` is the style of the chip: a state, or the level of the verdict. Of a verdict only:
+    `summary` has the numbers beside the reason, and `alert` is the number of the event of the alert that it stands
+    on."""
 
     key: str
     label: str
     reason: str
     icon: str
+    summary: str = ""
     alert: int | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.reason} {self.summary}".strip()
 
 
 def recorded_verdict(run: Run) -> Verdict | None:
@@ -69,6 +75,8 @@ def status_of(run: Run) -> Status:
         return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
     if state in (RunState.STALLED, RunState.LOST):
         return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
+    if verdict is None and run.is_terminal:
+        return _of_state("stopped", state.capitalize(), run.state_reason or "It ended before its first step.")
     if verdict is None:
         return _of_state("queued", "Waiting", run.wait_reason or "No steps yet.")
     return _of_verdict(verdict)
@@ -87,7 +95,8 @@ def _of_verdict(verdict: Verdict) -> Status:
     return Status(
         key=verdict.level,
         label=verdict.title,
-        reason=f"{verdict.reason} {verdict.summary}",
+        reason=verdict.reason,
+        summary=verdict.summary,
         icon=ICONS[verdict.label],
         alert=verdict.alert.seq if verdict.alert is not None else None,
     )

@@ -1,11 +1,14 @@
 // One chart panel. It draws only when what it shows has changed, and never moves what the reader set.
 
 import { alertOf } from "./alert_marks.js";
+import { notesOf, whyEmpty } from "./chart_notes.js";
+import { ChartKey, colour } from "./chart_key.js";
 import { chartMenu } from "./chart_menu.js";
 import { layoutOf, OPTIONS } from "./chart_layout.js";
-import { heldOutTrace, tracesOf, describePoint } from "./chart_traces.js";
+import { heldOutTrace, tracesOf, describePoint, stepsText } from "./chart_traces.js";
+import { withGaps } from "./log_axis.js";
 import { windowByKey } from "./step_window.js";
-import { coordinate } from "./positions.js";
+import { coordinate, nearestOf } from "./positions.js";
 import { element } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { describe, label } from "../core/glossary.js";
@@ -14,10 +17,10 @@ import { settingsSignature } from "./setting_marks.js";
 import { withoutOutliers } from "./smoothing.js";
 import { visibleString } from "../core/visible_text.js";
 
-/** @import { AxisCut, ChartCurves, ChartHost, ChartPage, ChartSpec, Plot, Point, Position, Trace } from "../types.js" */
+/** @import { AxisCut, ChartHost, ChartPage, ChartSpec, Plot, Point, Position, Trace } from "../types.js" */
 /** @typedef {Position & { y?: number, of?: string }} Marked what the crosshair is at */
 
-const COLOURS = 8;
+const LOG_HELP = "Logarithmic axis. Values ≤ 0 are left out and counted.";
 const SMALL = 500; // pixels of width
 const DOUBLE_CLICK = 300; // milliseconds in which a second click means the window, not the point
 
@@ -57,7 +60,8 @@ export class Chart {
     this.line = element("div", { class: "chart-crosshair", hidden: true });
     this.empty = element("p", { class: "chart-empty" }, "Loading …");
     this.note = element("p", { class: "chart-note", hidden: true });
-    this.key = element("ul", { class: "chart-key" });
+    this.values = new ChartKey(spec, this.isTitled);
+    this.key = this.values.root;
     this.logSwitch = this.makeLogSwitch();
     this.head = element("div", { class: "chart-head" }, this.heading(), this.last, this.logSwitch, chartMenu(this));
     /** @type {HTMLElement} */
@@ -70,11 +74,6 @@ export class Chart {
       this.key,
       this.empty,
     );
-    this.keys = this.isTitled ? spec.names.map(keyEntry) : [];
-    this.key.append(...this.keys);
-    for (const tag of spec.heldOut ?? []) {
-      this.key.append(element("li", { class: "key-2" }, label(`eval/${tag}/success`), ", 95% interval"));
-    }
     this.listen();
   }
 
@@ -111,7 +110,7 @@ export class Chart {
   }
 
   makeLogSwitch() {
-    const attributes = { class: "button button--quiet button--small", type: "button", title: "Logarithmic axis" };
+    const attributes = { class: "button button--quiet button--small", type: "button", title: LOG_HELP };
     const made = element("button", { ...attributes, "aria-pressed": String(Boolean(this.spec.log)) }, "log");
     made.addEventListener("click", () => {
       this.page?.view.turnLog(this.id, !this.log, this.spec.log);
@@ -164,10 +163,11 @@ export class Chart {
     this.shown = signature;
     this.logSwitch.setAttribute("aria-pressed", String(this.log));
     const { store, view } = page;
-    const traces = this.traces(page);
+    const made = this.traces(page);
+    const { traces, left } = this.log ? withGaps(made) : { traces: made, left: 0 };
     const free = view.outliers && !this.spec.range;
     const cut = free ? withoutOutliers(traces.flatMap((trace) => trace.y)) : null;
-    this.showNotes(page, traces, cut);
+    this.showNotes(page, traces, { cut, left });
     const css = (/** @type {string} */ name) => this.css(name);
     const layout = layoutOf({ spec: this.spec, log: this.log, cut, store, view, css, small: this.small });
     await globalThis.Plotly.react(this.plot, traces, layout, OPTIONS);
@@ -182,14 +182,15 @@ export class Chart {
   traces({ store, view }) {
     const [{ curves }, { names }] = [store, this.spec];
     const colours = names.map((_, index) => this.css(`--series-${colour(index)}`));
-    const lines = { names, colours, view };
+    const lines = { names, colours, view, log: this.log };
     const traces = [...(store.lineage?.traces(lines) ?? []), ...tracesOf({ ...lines, curves })];
     for (const tag of this.spec.heldOut ?? []) {
       const evaluations = store.evaluations.filter((one) => one.environment === tag);
       const look = { view, colour: this.css("--series-2") };
       traces.push(...(store.lineage?.heldOutTraces(tag, look) ?? []), heldOutTrace(evaluations, { curves, ...look }));
     }
-    return traces;
+    // the key has the values: a box beside the mouse would lie on the lines
+    return traces.map((trace) => (trace.hoverinfo ? trace : { ...trace, hoverinfo: "none", hovertemplate: undefined }));
   }
 
   /** A grid measures all its charts before it draws one: measuring after a drawing lays the whole page out again. */
@@ -216,21 +217,20 @@ export class Chart {
   /**
    * @param {P} page
    * @param {Trace[]} traces
-   * @param {AxisCut | null} cut
+   * @param {{ cut: AxisCut | null, left: number }} missing what is outside the axis, or has no place on it
    */
-  showNotes({ store: { curves } }, traces, cut) {
+  showNotes({ store }, traces, { cut, left }) {
+    const { curves } = store;
     const loaded = this.spec.names.every((name) => curves.isLoaded(name));
-    this.keys.forEach((one, i) => (one.hidden = loaded && !curves.points(this.spec.names[i]).length));
-    const drawn = traces.some((trace) => trace.x.length > 0);
+    this.values.offer(curves, loaded);
+    const drawn = traces.some(({ y }) => y.some((value) => !Number.isNaN(value)));
     if (drawn || loaded) this.dropPreview();
     this.empty.hidden = drawn || this.preview !== null;
-    this.empty.textContent = loaded
-      ? (this.spec.whyEmpty ?? "No data yet. It appears after the first step.")
-      : "Loading …";
+    this.empty.textContent = loaded ? whyEmpty(this.spec, left) : "Loading …";
     this.plot.style.visibility = drawn ? "visible" : "hidden";
-    this.note.hidden = !cut;
-    if (cut) this.note.textContent = `${cut.outside} values are outside the axis, as far as ${number(cut.reach)}`;
-    this.showNewest(curves);
+    this.note.textContent = notesOf({ cut, left: drawn ? left : 0 });
+    this.note.hidden = !this.note.textContent;
+    if (!this.marked) this.showNewest(store);
   }
 
   dropPreview() {
@@ -238,10 +238,12 @@ export class Chart {
     this.preview = null;
   }
 
-  /** @param {ChartCurves} curves */
-  showNewest(curves) {
-    const newest = curves.points(this.spec.names[0]).at(-1);
-    this.last.textContent = newest ? number(newest.y) : "";
+  /** @param {P["store"]} store */
+  showNewest(store) {
+    const newest = (/** @type {string} */ name) => store.curves.points(name).at(-1);
+    this.values.show(store, null, newest);
+    const point = this.isTitled ? undefined : newest(this.spec.names[0]);
+    this.last.textContent = point ? number(point.y) : "";
   }
 
   mount() {
@@ -256,6 +258,7 @@ export class Chart {
       const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
       if (from !== undefined && to !== undefined) this.host.onZoom([from, to]);
       else if (change["xaxis.autorange"]) this.host.onReset();
+      else if (change["yaxis.range[0]"] !== undefined) this.host.onStretch?.();
     });
     this.plot.on?.("plotly_doubleclick", () => this.reset());
     this.plot.on?.("plotly_clickannotation", ({ annotation }) => {
@@ -338,12 +341,12 @@ export class Chart {
 
   /**
    * @param {(position: Position) => number} distance
+   * @param {string} [name] of a metric of the chart
    * @returns {Point | null}
    */
-  nearest(distance) {
+  nearest(distance, name = this.spec.names[0]) {
     if (!this.page) return null;
     const { store, view } = this.page;
-    const [name] = this.spec.names;
     return nearestOf([...(store.lineage?.points(name, view.axis) ?? []), ...store.curves.points(name)], distance);
   }
 
@@ -355,46 +358,40 @@ export class Chart {
   }
 
   /**
-   * Puts the crosshair at a position of the run and shows this chart's value there; null clears it.
+   * Puts the crosshair at a position of the run and shows this chart's values there; null clears it.
    * @param {Marked | null} position
    */
   mark(position) {
     this.marked = position;
     const axis = this.plot._fullLayout?.xaxis;
-    if (!position || !axis || !this.mounted) {
+    if (!position || !axis || !this.mounted || !this.page) {
       this.line.hidden = true;
-      if (this.page) this.showNewest(this.page.store.curves);
+      if (this.page) this.showNewest(this.page.store);
       return;
     }
     const x = axis.d2p(this.drawnAt(position));
     this.line.hidden = x < 0 || x > axis._length;
     this.line.style.transform = `translateX(${Math.round(axis._offset + x)}px)`;
-    const here = this.nearest((point) => Math.abs(coordinate(point, "lineage") - coordinate(position, "lineage")));
-    if (here) this.last.textContent = `${here.of ? `${visibleString(here.of)}, ` : ""}${describePoint(here)}`;
+    this.readAt(position, this.page.store);
+  }
+
+  /**
+   * @param {Marked} position
+   * @param {P["store"]} store
+   */
+  readAt(position, store) {
+    const far = (/** @type {Position} */ point) =>
+      Math.abs(coordinate(point, "lineage") - coordinate(position, "lineage"));
+    const here = this.nearest(far);
+    const sentence = this.values.show(store, position, (name) => this.nearest(far, name));
+    if (!here) return;
+    const of = here.of ? `${visibleString(here.of)}, ` : "";
+    if (!this.isTitled) this.last.textContent = `${of}${describePoint(here)}`;
+    else {
+      this.last.replaceChildren(
+        `${of}${stepsText(here)}`,
+        element("span", { class: "visually-hidden" }, `: ${sentence}`),
+      );
+    }
   }
 }
-
-/**
- * @template {Position} T
- * @param {T[]} points
- * @param {(point: T) => number} distance
- * @returns {T | null}
- */
-export function nearestOf(points, distance) {
-  /** @type {{ far: number, point: T } | null} */
-  let best = null;
-  for (const point of points) {
-    const far = distance(point);
-    if (best === null || far < best.far) best = { far, point };
-  }
-  return best?.point ?? null;
-}
-
-/** @param {number} index */
-const colour = (index) => (index % COLOURS) + 1;
-
-/**
- * @param {string} name
- * @param {number} index
- */
-const keyEntry = (name, index) => element("li", { class: `key-${colour(index)}` }, label(name));

@@ -57,13 +57,22 @@ export class ChartGrid {
    * @param {...Shown} charts
    */
   append(...charts) {
+    this.appendTo(this.target, ...charts);
+  }
+
+  /**
+   * Adds charts at the end of an element within the grid's own.
+   * @param {HTMLElement} target
+   * @param {...Shown} charts
+   */
+  appendTo(target, ...charts) {
     for (const chart of charts) {
       const name = CSS.escape(chart.panel.dataset.chart ?? "");
-      const preview = this.target.querySelector(`:scope > [data-preview="${name}"]`);
+      const preview = target.querySelector(`:scope > [data-preview="${name}"]`);
       if (preview) {
         chart.takePreview?.(preview);
         preview.replaceWith(chart.panel);
-      } else this.target.append(chart.panel);
+      } else target.append(chart.panel);
       this.charts.push(chart);
       this.byPanel.set(chart.panel, chart);
       this.watch.observe(chart.panel);

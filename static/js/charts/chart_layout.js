@@ -4,7 +4,7 @@ import { alertMarks } from "./alert_marks.js";
 import { forkMarks } from "./lineage.js";
 import { settingMarks } from "./setting_marks.js";
 
-/** @import { AxisCut, ChartSpec, MarkSource, PlotlyLayout, View } from "../types.js" */
+/** @import { AxisCut, ChartCurves, ChartSpec, Ends, MarkSource, PlotlyLayout, View } from "../types.js" */
 
 export const OPTIONS = {
   responsive: true,
@@ -20,7 +20,7 @@ export const OPTIONS = {
 
 /**
  * `css(name)` is a colour of the theme that the chart is in; `cut` a range without outliers, or null.
- * @param {Look & MarkSource} look
+ * @param {Look & MarkSource & { store: { curves: Pick<ChartCurves, "ends"> } }} look
  * @returns {PlotlyLayout}
  */
 export function layoutOf({ spec, log, cut, store, view, css, small }) {
@@ -48,7 +48,7 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
     uirevision: `${view.axis}-${view.revision}`,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: css("--text") },
     dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom", // a finger scrolls the page
-    xaxis: { ...axis, ...xRange(view), tickformat: view.axis === "time" ? undefined : "~s" },
+    xaxis: { ...axis, ...xRange(view), ...xTicks(view, store.curves.ends(view.axis)) },
     yaxis: {
       ...axis,
       type: log ? "log" : "linear",
@@ -60,6 +60,22 @@ export function layoutOf({ spec, log, cut, store, view, css, small }) {
     shapes: marks.flatMap((one) => one.shapes),
     annotations: marks.flatMap((one) => one.annotations),
   };
+}
+
+const FEW = 8; // steps: of fewer in view each has its tick
+
+/**
+ * Steps are whole numbers, and large ones are short: 12.5k.
+ * @param {Pick<View, "axis" | "window">} view
+ * @param {Ends | null} ends of all data
+ */
+export function xTicks({ axis, window }, ends) {
+  if (axis === "time") return {};
+  if (axis === "tokens") return { tickformat: "~s" };
+  const [first, last] = window ?? [ends?.first ?? 0, ends?.last ?? 0];
+  const tickformat = axis !== "seconds" && axis !== "elapsed" && last >= 1e5 ? "~s" : ",~f";
+  const isOfSteps = axis === "step" || axis === "lineage";
+  return isOfSteps && last - first < FEW ? { tickformat, tick0: 0, dtick: 1 } : { tickformat };
 }
 
 /**

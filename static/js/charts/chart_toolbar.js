@@ -30,6 +30,7 @@ export function prepareChartTools(view, onChange) {
     smoothing.value = String(view.smoothing);
     outliers.checked = view.outliers;
     byId("smoothing-value").textContent = view.smoothing.toFixed(2);
+    reset.hidden = !view.window && !view.stretched;
     if (!chosen) return; // a page without scrubbers
     chosen.hidden = view.step === null || WITH_SCRUBBER.includes(view.tab);
     chosen.textContent = `step ${view.step} ✕`;
@@ -41,7 +42,29 @@ export function prepareChartTools(view, onChange) {
   chosen?.addEventListener("click", () => change({ step: null }));
   reset.addEventListener("click", () => {
     view.reset();
+    show();
     onChange();
   });
+  prepareOpener();
   return show;
+}
+
+/** Where there is little room, a button opens the tools as a menu. */
+function prepareOpener() {
+  const opener = document.getElementById("tools-opener");
+  const body = document.getElementById("tools-body");
+  if (!opener || !body) return;
+  const set = (/** @type {boolean} */ open) => {
+    opener.setAttribute("aria-expanded", String(open));
+    body.toggleAttribute("data-open", open);
+  };
+  opener.addEventListener("click", () => set(opener.getAttribute("aria-expanded") !== "true"));
+  addEventListener("click", ({ target }) => {
+    if (target instanceof Node && !opener.contains(target) && !body.contains(target)) set(false);
+  });
+  body.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || !body.hasAttribute("data-open")) return;
+    set(false);
+    opener.focus();
+  });
 }

@@ -1,6 +1,7 @@
 // The traces of a chart: for each metric a faint raw line, or the band of what was thinned away, a smoothed line over
 // it, and held-out points with their intervals.
 
+import { onLogAxis } from "./log_axis.js";
 import { at, beginning } from "./positions.js";
 import { number } from "../core/format.js";
 import { describe } from "../core/glossary.js";
@@ -15,16 +16,16 @@ import { stepsQuery } from "./step_range.js";
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 
 /**
- * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing">, dash?: string }} options
+ * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean }} options
  * @returns {Trace[]}
  */
-export function tracesOf({ names, colours, curves, view, dash = "solid" }) {
+export function tracesOf({ names, colours, curves, view, dash = "solid", log = false }) {
   return names.flatMap((name, index) => {
     const called = describe(name).title;
     const points = curves.points(name);
     const sparse = curves.isSparse(name);
     const x = points.map((point) => at(point, view.axis));
-    const y = points.map((point) => point.y);
+    const y = points.map((point) => (log ? onLogAxis(point.y) : point.y)); // what is not drawn is not smoothed either
     const colour = colours[index];
     const banded = points.some((point) => point.low !== undefined);
     const under = banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
@@ -103,14 +104,18 @@ export function stepsOf(point) {
   return stepsQuery(isRange(point) ? point : { step: point.step });
 }
 
+/** @param {Point} point */
+export const stepsText = (point) =>
+  isRange(point) ? `steps ${number(point.first)} to ${number(point.step)}` : `step ${number(point.step)}`;
+
 /**
  * Describes a point: its step and value, or those of the range of steps it covers.
  * @param {Point} point
  */
 export function describePoint(point) {
-  if (!isRange(point)) return `step ${number(point.step)}: ${number(point.y)}`;
+  if (!isRange(point)) return `${stepsText(point)}: ${number(point.y)}`;
   return (
-    `steps ${number(point.first)} to ${number(point.step)}: mean ${number(point.y)}, ` +
+    `${stepsText(point)}: mean ${number(point.y)}, ` +
     `${number(point.low)} (step ${number(point.lowAt)}) to ${number(point.high)} (step ${number(point.highAt)})`
   );
 }

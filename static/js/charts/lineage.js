@@ -105,12 +105,12 @@ export class Lineage {
 
   /**
    * The ancestors' lines, as the run's own but fainter.
-   * @param {{ names: string[], colours: string[], view: Pick<View, "axis" | "smoothing">, dash?: string, apart?: string[] }} look
+   * @param {{ names: string[], colours: string[], view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean, apart?: string[] }} look
    * @returns {Trace[]}
    */
-  traces({ names, colours, view, dash, apart }) {
+  traces({ names, colours, view, dash, log, apart }) {
     return this.drawn(view.axis, apart).flatMap((curves) =>
-      tracesOf({ names, colours, curves, view, dash }).map((trace) => asAncestor(trace, curves.name)),
+      tracesOf({ names, colours, curves, view, dash, log }).map((trace) => asAncestor(trace, curves.name)),
     );
   }
 

@@ -148,3 +148,19 @@ export function stepsBetween(positions, axis, [from, to]) {
   const last = positions.find((one) => coordinate(one, axis) >= to) ?? positions[positions.length - 1];
   return [first.step, last.step];
 }
+
+/**
+ * @template {Position} T
+ * @param {T[]} points
+ * @param {(point: T) => number} distance
+ * @returns {T | null}
+ */
+export function nearestOf(points, distance) {
+  /** @type {{ far: number, point: T } | null} */
+  let best = null;
+  for (const point of points) {
+    const far = distance(point);
+    if (best === null || far < best.far) best = { far, point };
+  }
+  return best?.point ?? null;
+}

@@ -22,6 +22,7 @@ import { rowsOf } from "./small_chart_csv.js";
  * @property {string} [whyEmpty]
  * @property {(value: number) => string} [show] a value as text
  * @property {(step: number) => void} [onStep]
+ * @property {number} [height] of the picture, in pixels
  */
 
 const HEIGHT = 148;
@@ -51,12 +52,22 @@ export class SmallChart {
   hand = undefined;
 
   /** @param {SmallChartOptions} smallChartOptions */
-  constructor({ title, low = null, high = null, whyEmpty = "No data yet.", show = number, onStep = () => {} }) {
+  constructor({
+    title,
+    low = null,
+    high = null,
+    whyEmpty = "No data yet.",
+    show = number,
+    onStep = () => {},
+    height = HEIGHT,
+  }) {
     this.low = low;
     this.high = high;
     this.show = show;
     this.onStep = onStep;
+    this.height = height;
     this.plot = element("div", { class: "lines-plot" });
+    this.plot.style.height = `${height}px`;
     this.key = element("ul", { class: "lines-key" });
     this.empty = element("p", { class: "lines-empty" }, whyEmpty);
     this.heading = element("h3", {}, title);
@@ -124,7 +135,7 @@ export class SmallChart {
     this.key.replaceChildren(...this.series.map((one) => this.entry(one, inside ? step : shown.mark)));
     if (!inside) return;
     const x = axis.x.of(step);
-    this.hand = svg("line", { class: "lines-hand", x1: x, x2: x, y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom });
+    this.hand = svg("line", { class: "lines-hand", x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom });
     this.plot.firstElementChild?.append(this.hand);
   }
 
@@ -161,7 +172,7 @@ export class SmallChart {
     const low = values.reduce((least, value) => Math.min(least, value), this.low ?? Infinity);
     const top = values.reduce((most, value) => Math.max(most, value), this.high ?? -Infinity);
     const high = top > low ? top : low + 1;
-    const room = HEIGHT - MARGIN.top - MARGIN.bottom;
+    const room = this.height - MARGIN.top - MARGIN.bottom;
     return {
       of: (value) => MARGIN.top + room * (1 - (value - low) / (high - low)),
       ticks: ticks(low, high, 3),
@@ -175,7 +186,7 @@ export class SmallChart {
    */
   picture(series, { mark, domain: [first, last] }, { x, y }) {
     const right = this.width - MARGIN.right;
-    const bottom = HEIGHT - MARGIN.bottom;
+    const bottom = this.height - MARGIN.bottom;
     const grid = y.ticks.flatMap((value) => [
       svg("line", { class: "lines-grid", x1: MARGIN.left, x2: right, y1: y.of(value), y2: y.of(value) }),
       textAt(
@@ -185,7 +196,7 @@ export class SmallChart {
         this.show === percent ? `${short(100 * value)}%` : short(value),
       ),
     ]);
-    const steps = x.ticks.map((step) => textAt("lines-tick lines-tick--x", x.of(step), HEIGHT - 5, String(step)));
+    const steps = x.ticks.map((step) => textAt("lines-tick lines-tick--x", x.of(step), this.height - 5, String(step)));
     const axis = { x, y };
     const drawn = [...series.flatMap((one) => this.band(one, axis)), ...series.flatMap((one) => this.line(one, axis))];
     const marked =
@@ -194,7 +205,7 @@ export class SmallChart {
         : [svg("line", { class: "lines-mark", x1: x.of(mark), x2: x.of(mark), y1: MARGIN.top, y2: bottom })];
     return svg(
       "svg",
-      { width: this.width, height: HEIGHT, "aria-hidden": "true" }, // the legend has it as text
+      { width: this.width, height: this.height, "aria-hidden": "true" }, // the legend has it as text
       ...grid,
       ...steps,
       ...marked,
@@ -208,7 +219,7 @@ export class SmallChart {
    */
   inFrame(drawn) {
     const [x, width] = [MARGIN.left - 3, Math.max(0, this.width - MARGIN.left - MARGIN.right + 6)];
-    return svg("svg", { x, width, height: HEIGHT, viewBox: `${x} 0 ${width} ${HEIGHT}` }, ...drawn);
+    return svg("svg", { x, width, height: this.height, viewBox: `${x} 0 ${width} ${this.height}` }, ...drawn);
   }
 
   /**
@@ -278,7 +289,12 @@ export class SmallChart {
 
   /** Where the lines are, in pixels of the picture. */
   get frame() {
-    return { left: MARGIN.left, right: this.width - MARGIN.right, top: MARGIN.top, bottom: HEIGHT - MARGIN.bottom };
+    return {
+      left: MARGIN.left,
+      right: this.width - MARGIN.right,
+      top: MARGIN.top,
+      bottom: this.height - MARGIN.bottom,
+    };
   }
 
   /**

@@ -3,7 +3,7 @@
 /** @import { AxisCut } from "../types.js" */
 
 /**
- * Exponential moving average with its start corrected, so that it begins at the first value.
+ * Exponential moving average with its start corrected, so that it begins at the first value. Gaps (NaN) stay gaps.
  * @param {number[]} values
  * @param {number} weight
  */
@@ -12,6 +12,7 @@ export function smooth(values, weight) {
   let mean = 0;
   let mass = 0;
   return values.map((value) => {
+    if (Number.isNaN(value)) return value; // a gap
     mass = weight * mass + (1 - weight);
     mean += ((1 - weight) / mass) * (value - mean); // a constant stays exactly what it is
     return mean;

@@ -1,9 +1,9 @@
 // One metric of several runs: a chart as on a run's page, with a line and a key for each run.
 
 import { allValues } from "../charts/chart_menu.js";
-import { Chart, nearestOf } from "../charts/chart.js";
+import { Chart } from "../charts/chart.js";
 import { heldOut, lineTraces } from "./traces.js";
-import { coordinate } from "../charts/positions.js";
+import { coordinate, nearestOf } from "../charts/positions.js";
 import { element } from "../core/dom.js";
 import { duration, number } from "../core/format.js";
 import { describe } from "../core/glossary.js";
@@ -90,7 +90,7 @@ export class CompareChart extends Chart {
     const apart = lines.flatMap((line) => line.shown.map(({ id }) => id));
     return lines.flatMap((line) => {
       const colour = this.css(`--series-${line.colour}`);
-      const made = lineTraces(line, this.name, { view, colour, quantiles: this.lines.quantiles, apart });
+      const made = lineTraces(line, this.name, { view, colour, log: this.log, quantiles: this.lines.quantiles, apart });
       this.drawn.set(line.id, made.points);
       return made.traces;
     });

@@ -60,6 +60,10 @@ function open(settings) {
       view.zoom(range);
       requestDraw();
     },
+    onStretch: () => {
+      view.stretched = true;
+      showTools();
+    },
     onReset: () => {
       view.reset();
       requestDraw();
@@ -73,6 +77,7 @@ function open(settings) {
   const grid = new ChartGrid(byId("compare-charts"), requestDraw);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let patience;
+  let showTools = () => {};
 
   function update() {
     if (curves.isWaiting) patience ??= setTimeout(requestDraw, PATIENCE);
@@ -89,6 +94,7 @@ function open(settings) {
     const store = { curves, lines, look, forks, evaluations: [], alerts: [], settings: [], requestedBy: {} };
     await grid.draw({ store, view });
     showLegend(runs, view);
+    showTools();
   }
 
   /** @param {string} id */
@@ -125,7 +131,7 @@ function open(settings) {
   }
 
   function prepareTools() {
-    prepareChartTools(view, requestDraw);
+    showTools = prepareChartTools(view, requestDraw);
     const seeds = byId("compare-seeds", HTMLInputElement);
     seeds.checked = view.seeds;
     seeds.addEventListener("change", () => {

@@ -11,7 +11,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { ComparedRun } from "./compared_runs.js" */
 /** @import { Line, MeanPoint } from "./seed_groups.js" */
 
-/** @typedef {{ view: View, colour: string, quantiles: number[], apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
+/** @typedef {{ view: View, colour: string, log?: boolean, quantiles: number[], apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
@@ -25,7 +25,7 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, quantiles, apart }) {
+export function lineTraces(line, metric, { view, colour, log, quantiles, apart }) {
   const name = plain(line.name);
   if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, apart, name });
   const [run] = line.shown;
@@ -37,7 +37,7 @@ export function lineTraces(line, metric, { view, colour, quantiles, apart }) {
     const { traces, points } = heldOutTraces(run, evaluations, { view, colour, dash, name });
     return { traces: [...before, ...traces], points };
   }
-  const look = { names: [metric], colours: [colour], view, dash, apart };
+  const look = { names: [metric], colours: [colour], view, dash, log, apart };
   const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {

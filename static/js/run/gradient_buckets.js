@@ -13,7 +13,7 @@ const BUCKET = /^gradient\/(bucket_\d+)\/reward_std$/;
 const TERMS = [
   {
     key: "task",
-    title: "Task: what rewards teach, and their noise",
+    title: "Gradient norm of the task, by within-group reward std",
     why: () => "Zero in every bucket: no group's returns differed.",
   },
   {
@@ -34,17 +34,21 @@ const TERMS = [
 
 export class GradientBuckets {
   /**
-   * @param {HTMLElement} root
+   * The task's gradient is in the picture, those of the other terms below each other in the rest.
+   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} parts
    * @param {Facts} facts
    * @param {(step: number) => void} onStep
    */
-  constructor(root, facts, onStep) {
-    this.root = root;
+  constructor({ picture, rest, height }, facts, onStep) {
     this.facts = facts;
     this.summary = element("p", { class: "muted" });
-    this.charts = TERMS.map((term) => new SmallChart({ title: term.title, low: 0, onStep }));
-    this.row = element("div", { class: "lines-row" }, ...this.charts.map((chart) => chart.panel));
-    root.append(this.summary, this.row);
+    this.charts = TERMS.map(
+      ({ title }, i) => new SmallChart({ title, low: 0, onStep, height: i ? undefined : height }),
+    );
+    const [task, ...others] = this.charts.map((chart) => chart.panel);
+    this.rest = rest;
+    picture.append(task, this.summary);
+    rest.append(element("div", { class: "lines-row lines-row--two" }, ...others));
   }
 
   /**
@@ -55,11 +59,12 @@ export class GradientBuckets {
    */
   draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics["gradient/all/task"] !== undefined);
-    this.row.hidden = !steps.length;
-    this.summary.textContent = steps.length
-      ? this.describe(steps, mark)
-      : whyNoGradients(this.facts, state, store).text;
-    if (!steps.length) return;
+    this.rest.hidden = this.summary.hidden = !steps.length;
+    if (!steps.length) {
+      this.charts[0].draw({ series: [], domain, mark, whyEmpty: whyNoGradients(this.facts, state, store).text });
+      return;
+    }
+    this.summary.textContent = this.describe(steps, mark);
     const buckets = bucketsOf(steps);
     this.charts.forEach((chart, term) => {
       const { key, why } = TERMS[term];
@@ -84,8 +89,7 @@ export class GradientBuckets {
     const [least, most] = [buckets[0], buckets[buckets.length - 1]];
     const task = (/** @type {string} */ bucket) => number(now.metrics[`gradient/${bucket}/task`]);
     return (
-      "Norm of each term's own gradient, the mean over a bucket's groups; no update is made. " +
-      `Step ${now.step}: where returns differ least the task's gradient norm is ${task(least)}, where they differ most ${task(most)}. ` +
+      `Step ${now.step}: ${task(least)} in groups whose returns differ least, ${task(most)} where they differ most. ` +
       `Entropy and KL make up ${percentOf(share(least))} of the norm in the first bucket and ${percentOf(share(most))} in the last.`
     );
   }
@@ -125,10 +129,6 @@ function nameOf(bucket, index, count, steps, mark) {
   return [end || `bucket ${numberOf(bucket)}`, now ? `σ ${number(now.y, 2)}` : ""].filter(Boolean).join(" · ");
 }
 
-/**
- * @param {StepRow[]} steps
- * @param {string} name
- */
 /**
  * @param {StepRow[]} steps
  * @param {string} name

@@ -1,4 +1,5 @@
-// The head of a run's page: its state, its verdict with the evidence, its usage, and how it ended.
+// The head of a run's page: its state, its verdict with the evidence, its usage, and how it ended. A reason is there
+// once: of a failure beside what to do next.
 
 import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
@@ -11,7 +12,6 @@ import { hasEnded } from "./states.js";
 /** @import { RunStore } from "./store.js" */
 
 const LIVE = ["running", "paused", "stalled", "lost"];
-const WARNED = ["stalled", "lost", "restarting"];
 
 /**
  * @param {RunState} state
@@ -38,16 +38,27 @@ export function showState(state, store) {
 /** @param {string | undefined} words */
 const afterDot = (words) => (words ? ` · ${words}` : "");
 
-/** @param {RunState} state */
+/**
+ * Whatever the line of the verdict does not say yet: of a run that needs attention what to do, of others how they ended.
+ * @param {RunState} state
+ */
 function showNotice(state) {
   const notice = byId("notice");
-  const words = [state.state === "queued" ? state.wait_reason : state.reason, state.remedy, stopProof(state)]
-    .filter(Boolean)
-    .join(" ");
-  notice.hidden = !words || state.state === "running";
+  const words = noticeOf(state);
+  notice.hidden = !words;
+  notice.title = words;
   showText(notice, words);
-  const kind = ["failed", "crashed"].includes(state.state) ? "error" : WARNED.includes(state.shown_as) ? "warn" : "";
-  notice.className = `banner${kind && ` banner--${kind}`}`;
+  byId("verdict-live").hidden = hasEnded(state.state);
+  const line = byId("run-line");
+  line.title = (line.textContent ?? "").replace(/\s+/g, " ").trim(); // one line on the screen
+}
+
+/** @param {Pick<RunState, "state" | "reason" | "remedy" | "wait_reason" | "stop_proof" | "status">} state */
+export function noticeOf(state) {
+  if (state.state === "running") return "";
+  const reason = state.state === "queued" ? state.wait_reason : state.reason;
+  const said = reason === state.status?.reason;
+  return [said ? "" : reason, state.remedy, stopProof(state)].filter(Boolean).join(" ");
 }
 
 /**
@@ -60,7 +71,7 @@ export function eta(state, step, pace) {
   return pace === null ? "ETA after the first step" : `ETA ${duration((state.total_steps - step) * pace)}`;
 }
 
-/** @param {RunState} state */
+/** @param {Pick<RunState, "state" | "stop_proof">} state */
 function stopProof(state) {
   const proof = state.stop_proof ?? {};
   if (!hasEnded(state.state)) return "";
@@ -80,11 +91,24 @@ export function showVerdict(state) {
   const chip = find(document, "#verdict-chip .chip");
   chip.className = `chip chip--${status.key}`;
   chip.replaceChildren(icon(status.icon), element("span", {}, status.label));
+  byId("verdict-chip").hidden = !status.summary || includes(state.label, status.label);
+  const row = byId("verdict");
+  row.dataset.level = status.key;
+  row.toggleAttribute("data-of-state", !status.summary);
   showText(byId("verdict-reason"), status.reason);
+  for (const id of ["verdict-summary", "verdict-numbers"]) showText(byId(id), status.summary);
+  byId("verdict-log").hidden = status.key !== "failed";
   showAlert(status);
   byId("verdict-more").hidden = !verdict;
   if (verdict) showEvidence(verdict);
 }
+
+/**
+ * whether one label says another: "Finished · collapsed" and "Collapsed"
+ * @param {string} words
+ * @param {string} other
+ */
+const includes = (words, other) => words.toLowerCase().includes(other.toLowerCase());
 
 /** @param {Status} status */
 function showAlert({ alert }) {
@@ -124,6 +148,7 @@ export function prepareVerdict() {
   more.addEventListener("click", () => {
     const open = more.getAttribute("aria-expanded") !== "true";
     more.setAttribute("aria-expanded", String(open));
+    byId("verdict").toggleAttribute("data-open", open);
     byId("verdict-evidence").hidden = !open;
   });
 }

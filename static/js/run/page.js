@@ -17,6 +17,8 @@ import { prepareVerdict, showState, showVerdict } from "./header.js";
 import { Panels } from "./panels.js";
 import { showStanding } from "./standing.js";
 import { RunStore } from "./store.js";
+import { showWhetherEmpty } from "./empty_run.js";
+import { prepareHead, scrollToView, showTab } from "./sticky_head.js";
 import { makeTabs, WITH_CHARTS } from "./tabs/index.js";
 import { markSmallCharts } from "../charts/small_chart.js";
 import { RunView } from "./view_state.js";
@@ -42,6 +44,10 @@ const panels = new Panels(jsonOf("panels"), jsonOf("tags"), {
   onReset: () => {
     view.reset();
     requestDraw();
+  },
+  onStretch: () => {
+    view.stretched = true;
+    showTools();
   },
   onAlert: (seq) => location.assign(`${byId("alert-list").dataset.evidence}${seq}/`),
   onHover: (position) => {
@@ -76,10 +82,13 @@ async function draw() {
   } finally {
     showState(state, store); // even if the view failed
     showVerdict(state);
+    showEmpty();
     showStanding(state, { address: root.dataset.control ?? "", onState: takeState });
     showTools();
   }
 }
+
+const showEmpty = () => showWhetherEmpty(state, store, WITH_CHARTS.includes(view.tab) ? view.tab : "");
 
 function drawn() {
   drawing.filter((time) => time >= shownSince).forEach((time) => latency.drawn(time, socket?.offset ?? 0));
@@ -153,10 +162,12 @@ function choose(name, byReader = false) {
   for (const one of tabButtons()) {
     one.setAttribute("aria-selected", String(one.dataset.tab === tab));
     one.tabIndex = one.dataset.tab === tab ? 0 : -1;
+    if (one.dataset.tab === tab) showTab(one);
   }
   for (const one of findAll(document, "[role=tabpanel]")) one.hidden = one.id !== `view-${tab}`;
-  byId("chart-tools").hidden = !WITH_CHARTS.includes(tab);
+  showEmpty();
   tabHistory.shown(tab, byReader);
+  if (byReader) scrollToView();
   tabs[tab].shown?.(true);
   requestDraw();
 }
@@ -184,6 +195,7 @@ function tabByKey(event) {
 function prepare() {
   showTools = prepareChartTools(view, requestDraw);
   prepareVerdict();
+  prepareHead();
   for (const one of tabButtons()) {
     one.addEventListener("click", () => choose(one.dataset.tab ?? "", true));
     one.addEventListener("keydown", tabByKey);
@@ -203,9 +215,6 @@ function prepare() {
   });
   themeChanged.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   document.addEventListener("visibilitychange", visibilityChanged);
-  const dialog = byId("rename-dialog", HTMLDialogElement);
-  byId("rename").addEventListener("click", () => dialog.showModal());
-  byId("rename-cancel").addEventListener("click", () => dialog.close());
   prepareControls(root.dataset.control ?? "", {
     state: () => state.state,
     lost: () => unsaved(store.steps, store.checkpoints),

@@ -76,7 +76,7 @@ export class RegimeMap {
   draw(shown) {
     this.shown = shown;
     this.width = this.root.clientWidth || 480;
-    this.height = Math.round(Math.min(420, Math.max(300, this.width * 0.62)));
+    this.height = Math.round(Math.min(320, Math.max(260, this.width * 0.62)));
     const { found, borders } = shown;
     const widest = Math.max(borders.blow_up * 1.08, ...found.map((one) => one.h * 1.05));
     const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));

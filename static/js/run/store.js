@@ -30,6 +30,7 @@ export class RunStore {
   phase = null;
   /** @type {Set<string>} names of the metrics that there are */
   keys = new Set();
+  isLoaded = false; // the outline is there
 
   /**
    * @param {Curves} curves
@@ -63,6 +64,7 @@ export class RunStore {
    * @param {Outline} outline
    */
   begin({ events, keys, last_seq: lastSeq }) {
+    this.isLoaded = true;
     keys.forEach((key) => this.keys.add(key));
     for (const event of events.filter((one) => one.seq > this.lastSeq)) {
       if (event.kind === "step_completed") this.steps.push(event);

@@ -36,19 +36,22 @@ export class TemplatesPanel {
   wanted = "";
 
   /**
-   * @param {HTMLElement} root
+   * How often templates came is in the picture, what they are in the rest.
+   * @param {{ picture: HTMLElement, rest: HTMLElement, height: number }} parts
    * @param {DOMStringMap} addresses
    * @param {Facts} facts
    * @param {(step: number) => void} onStep
    */
-  constructor(root, addresses, facts, onStep) {
-    this.root = root;
+  constructor({ picture, rest, height }, addresses, facts, onStep) {
+    this.rest = rest;
     this.addresses = addresses;
     this.facts = facts;
     this.summary = element("p", { class: "muted" });
-    this.chart = new SmallChart({ title: "Thoughts of each template, share of all", low: 0, show: percent, onStep });
+    const title = "Reasoning templates, share of all thoughts";
+    this.chart = new SmallChart({ title, low: 0, show: percent, onStep, height });
     this.list = element("ol", { class: "templates" });
-    root.append(this.summary, this.chart.panel, this.list);
+    picture.append(this.chart.panel, this.summary);
+    rest.append(this.list);
     this.shown = ""; // step and seq of the list on the page
   }
 
@@ -60,9 +63,9 @@ export class TemplatesPanel {
    */
   async draw(store, state, domain, mark) {
     const steps = store.steps.filter(({ metrics }) => metrics[SHARE] !== undefined);
-    this.chart.panel.hidden = this.list.hidden = !steps.length;
+    this.rest.hidden = this.summary.hidden = !steps.length;
     if (!steps.length) {
-      this.summary.textContent = whyNoTemplates(this.facts, state, store).text;
+      this.chart.draw({ series: [], domain, mark, whyEmpty: whyNoTemplates(this.facts, state, store).text });
       return;
     }
     await this.fetchCounts(thinned(steps, MOST_STEPS));

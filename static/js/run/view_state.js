@@ -10,6 +10,7 @@ const SMOOTHING = 0.6;
 export class RunView {
   revision = 0; // how often the reader has reset the window
   zooms = 0;
+  stretched = false; // the vertical axis of a chart was zoomed
   theme = 0;
   changed = false; // since the page was opened
 
@@ -62,6 +63,7 @@ export class RunView {
 
   reset() {
     this.revision += 1;
+    this.stretched = false;
     this.zoom(null);
   }
 

@@ -7,7 +7,7 @@ import { nextDue } from "../../../static/js/run/empty_state.js";
 import { percentile } from "../../../static/js/run/event_latency.js";
 import { FilterPreview } from "../../../static/js/run/filter_preview.js";
 import { ordered } from "../../../static/js/run/group_matrix.js";
-import { eta } from "../../../static/js/run/header.js";
+import { eta, noticeOf } from "../../../static/js/run/header.js";
 import { timesOf } from "../../../static/js/run/phase_bars.js";
 import { hasEnded, isChangeable } from "../../../static/js/run/states.js";
 import { bestOf, lastBefore, retainedSteps } from "../../../static/js/run/retained_checkpoints.js";
@@ -53,6 +53,21 @@ test("the settings in force keep the value at launch over several changes", () =
   const found = currentSettings([change(3, 1, 2), change(5, 2, 4)]);
   assert.deepEqual(found.get("lr"), { original: 1, now: 4, step: 5 });
   assert.deepEqual([settingText([{}]), settingText([{}, {}]), settingText(0.5)], ["1 rule", "2 rules", "0.5"]);
+});
+
+test("the reason of a failure is not repeated beside its remedy", () => {
+  const status = { key: "failed", icon: "failed", label: "Failed", reason: "Out of memory.", summary: "", alert: null };
+  const failed = {
+    state: "failed",
+    reason: "Out of memory.",
+    remedy: "Lower the batch.",
+    wait_reason: "",
+    stop_proof: null,
+    status,
+  };
+  assert.equal(noticeOf(failed), "Lower the batch.");
+  assert.equal(noticeOf({ ...failed, state: "paused", reason: "By ada.", remedy: "" }), "By ada.");
+  assert.equal(noticeOf({ ...failed, state: "running" }), "");
 });
 
 test("what is measured every few steps is due at 1, 1 + every, 1 + 2 every", () => {

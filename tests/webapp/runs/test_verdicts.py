@@ -51,7 +51,8 @@ def test_page_api_and_command_line_show_the_same_verdict(
     assert browser.get(f"/api/v1/runs/{recorded.run.pk}/verdict").json() == expected
     assert browser.get(f"/api/v1/runs/{recorded.run.pk}/").json()["verdict"] == expected
     page = browser.get(f"/runs/{recorded.run.pk}/").content.decode()
-    assert f'<span id="verdict-reason">{expected["reason"]} {expected["summary"]}</span>' in page
+    assert f'<span id="verdict-reason">{expected["reason"]}</span>' in page
+    assert f'<span class="muted" id="verdict-summary">{expected["summary"]}</span>' in page
     assert f'<p class="muted" id="verdict-rules" data-installed="{RULES_VERSION}">' in page
     reassess(recorded.run)  # from rows
     assert stored(recorded.run).verdict == expected
@@ -101,6 +102,8 @@ def test_a_run_without_steps_has_no_verdict(browser: Client) -> None:
     assert (status_of(run).label, status_of(run).reason) == ("Waiting", "No steps yet.")
     assert reassess(run) is None
     assert browser.get(f"/api/v1/runs/{run.pk}/verdict").status_code == 404
+    run.state = RunState.STOPPED
+    assert (status_of(run).label, status_of(run).reason) == ("Stopped", "It ended before its first step.")
     assert browser.get(f"/api/v1/runs/{run.pk}/").json()["verdict"] is None
 
 

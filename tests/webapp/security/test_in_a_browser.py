@@ -141,7 +141,7 @@ def test_the_palette_and_the_wait_message_name_hidden_characters(
     in_thread(lambda: Run.objects.filter(pk=run.pk).update(**waiting))
     page = signed_in.new_page()
     page.goto(f"{origin}/runs/{run.pk}/")
-    expect(page.locator("#notice")).to_contain_text("waits for")
+    expect(page.locator("#verdict")).to_contain_text("waits for")
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option").filter(has_text="h00")).to_have_count(1)
     assert hidden(page) == []

@@ -1,7 +1,9 @@
-// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at the selected step.
+// The Collapse tab: the regime map, retrieval, gradients by bucket and templates, all at the selected step; what explains
+// them is folded below.
 
 import { stepsShown } from "../../charts/step_window.js";
 import { byId, element } from "../../core/dom.js";
+import { prepareFolds } from "../../core/folds.js";
 import { number, percent } from "../../core/format.js";
 import { GradientBuckets } from "../gradient_buckets.js";
 import { label } from "../../core/glossary.js";
@@ -16,6 +18,8 @@ import { whyNoEstimate } from "../empty_state.js";
 /** @import { Reading } from "../regimes.js" */
 /** @import { Panels } from "../panels.js" */
 /** @import { RunView } from "../view_state.js" */
+
+const HEIGHT = 280; // pixels of the pictures beside the map
 
 export class CollapseTab {
   /** @type {HistoryPage | undefined} */
@@ -44,18 +48,23 @@ export class CollapseTab {
     this.facing = part("facts");
     this.borders = part("borders");
     part("scrubber").append(this.scrubber.root);
-    part("map").append(this.map.root, regimeKey());
-    this.retrieval = new SmallChart({
-      title: label("collapse/retrieval_above_chance"),
-      low: 0,
-      high: 1,
-      onStep: choose,
-    });
+    part("map").append(this.map.root);
+    part("key").append(regimeKey());
+    this.reading = part("reading");
+    const title = label("collapse/retrieval_above_chance");
+    this.retrieval = new SmallChart({ title, low: 0, high: 1, onStep: choose, height: HEIGHT });
+    part("retrieval").append(this.retrieval.panel);
     this.samples = new SmallChart({ title: label("collapse/samples"), low: 0, onStep: choose });
     this.ratio = new SmallChart({ title: label("collapse/mi_ratio"), low: 0, high: 1, onStep: choose });
-    part("curves").append(this.ratio.panel, this.retrieval.panel, this.samples.panel);
-    this.gradients = new GradientBuckets(part("gradients"), facts, choose);
-    this.templates = new TemplatesPanel(part("templates"), addresses, facts, choose);
+    part("curves").append(this.ratio.panel, this.samples.panel);
+    /**
+     * @param {string} picture
+     * @param {string} rest
+     */
+    const parts = (picture, rest) => ({ picture: part(picture), rest: part(rest), height: HEIGHT });
+    this.gradients = new GradientBuckets(parts("gradients", "terms"), facts, choose);
+    this.templates = new TemplatesPanel(parts("templates", "list"), addresses, facts, choose);
+    prepareFolds(byId("view-collapse"));
   }
 
   redraw() {
@@ -85,7 +94,8 @@ export class CollapseTab {
     const per = this.per.value;
     const map = await this.regimes.find(per, `${state.attempt} ${store.everyStep.at(-1) ?? 0}`);
     const found = map ? readings(store.steps, per, map) : [];
-    this.body.hidden = !found.length;
+    this.body.hidden = this.reading.hidden = !found.length;
+    byId("collapse-retrieval").hidden = !found.length;
     this.why.hidden = found.length > 0;
     if (!map?.borders || !found.length) {
       const why = whyNoEstimate(this.facts, state, store);

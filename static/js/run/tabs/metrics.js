@@ -1,18 +1,23 @@
-// Every metric of the run, filtered by a pattern. However many there are, only the charts in view are drawn.
+// Every metric of the run in sections that fold, filtered by a pattern. However many there are, only the charts in view
+// are drawn.
 
-import { byId, element } from "../../core/dom.js";
+import { byId, element, find } from "../../core/dom.js";
+import { isOpen, prepareFolds, rememberFold } from "../../core/folds.js";
 import { describe } from "../../core/glossary.js";
+import { MetricSlot } from "../metric_slot.js";
 
-/** @import { ChartPage, Position, RunPage } from "../../types.js" */
-/** @import { Chart } from "../../charts/chart.js" */
+/** @import { RunPage } from "../../types.js" */
 /** @import { ChartGrid } from "../../charts/chart_grid.js" */
 /** @import { Panels } from "../panels.js" */
 
 const PAUSE = 120; // milliseconds without typing
 
+/** @typedef {{ key: string, title: string }} SectionName */
+/** @typedef {{ key: string, fold: HTMLDetailsElement, count: HTMLElement, slots: Map<string, MetricSlot> }} Section */
+
 export class MetricsTab {
-  /** @type {Map<string, Slot>} */
-  slots = new Map();
+  /** @type {Section[]} */
+  made = [];
   /** @type {ChartGrid | undefined} */
   grid = undefined;
   /** @type {number} */
@@ -22,11 +27,11 @@ export class MetricsTab {
 
   /**
    * @param {Panels} panels
-   * @param {{ key: string, title: string }[]} sections
+   * @param {SectionName[]} sections in the order of the page
    */
   constructor(panels, sections) {
     this.panels = panels;
-    this.sections = sections; // [{key, title}] in the order of the page
+    this.sections = sections;
     this.input = byId("metric-filter", HTMLInputElement);
     this.count = byId("metric-count");
     this.input.value = new URL(location.href).searchParams.get("metrics") ?? "";
@@ -34,6 +39,8 @@ export class MetricsTab {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.filter(), PAUSE);
     });
+    byId("metric-open").addEventListener("click", () => this.foldAll(true));
+    byId("metric-close").addEventListener("click", () => this.foldAll(false));
   }
 
   /** @param {RunPage} runPage */
@@ -43,20 +50,46 @@ export class MetricsTab {
   }
 
   /**
-   * Makes a slot for each metric, ordered by section and name.
+   * Makes a slot for each metric, by section and name.
    * @param {Set<string>} keys
    */
   arrange(keys) {
     this.seen = keys.size;
     const target = byId("charts-metrics");
-    const set = this.panels.add("metrics", target, []);
-    this.grid = set.grid;
-    const order = this.sections.map((section) => section.key);
-    const rank = (/** @type {string} */ name) => order.indexOf(describe(name).section) >>> 0;
-    const names = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-    this.slots = new Map(names.map((name) => [name, new Slot(name, this.panels)]));
-    this.grid.append(...this.slots.values());
+    this.grid = this.panels.add("metrics", target, []).grid;
+    /** @type {Map<string, string[]>} */
+    const names = new Map(this.sections.map(({ key }) => [key, []]));
+    for (const name of [...keys].sort()) {
+      const { section } = describe(name);
+      names.set(section, [...(names.get(section) ?? []), name]);
+    }
+    this.made = [...names].flatMap(([key, all]) => (all.length ? [this.section(key, all)] : []));
+    target.append(...this.made.map(({ fold }) => fold));
+    prepareFolds(target);
+    for (const { fold, slots } of this.made) this.grid.appendTo(find(fold, ".charts"), ...slots.values());
     this.filter();
+  }
+
+  /**
+   * @param {string} key
+   * @param {string[]} names
+   * @returns {Section}
+   */
+  section(key, names) {
+    const title = this.sections.find((one) => one.key === key)?.title ?? key;
+    const count = element("span", { class: "muted num" });
+    const head = element("summary", {}, element("h2", {}, title), count);
+    const charts = element("div", { class: "charts" });
+    const fold = element("details", { class: "fold", "data-fold": `metrics.${key}`, open: true }, head, charts);
+    return { key, fold, count, slots: new Map(names.map((name) => [name, new MetricSlot(name, this.panels)])) };
+  }
+
+  /** @param {boolean} open */
+  foldAll(open) {
+    for (const { key, fold } of this.made) {
+      fold.open = open;
+      rememberFold(`metrics.${key}`, open);
+    }
   }
 
   filter() {
@@ -67,63 +100,29 @@ export class MetricsTab {
     history.replaceState(null, "", address);
     const { pattern, problem } = patternOf(text);
     this.input.setAttribute("aria-invalid", String(Boolean(problem)));
-    let shown = 0;
-    for (const [name, slot] of this.slots) {
-      slot.panel.hidden = !pattern.test(name) && !pattern.test(describe(name).title);
-      if (!slot.panel.hidden) shown += 1;
-    }
-    this.count.textContent = problem
-      ? `${problem} It is searched as plain text.`
-      : `${shown} of ${this.slots.size} metrics`;
+    const all = this.made.reduce((sum, { slots }) => sum + slots.size, 0);
+    const shown = this.made.reduce((sum, section) => sum + showMatching(section, pattern, Boolean(text)), 0);
+    this.count.textContent = problem ? `${problem} It is searched as plain text.` : `${shown} of ${all} metrics`;
     this.panels.host.onNear();
   }
 }
 
-// A slot for a chart, which is made when it first comes into view.
-class Slot {
-  /** @type {Chart | undefined} */
-  chart = undefined;
-
-  /**
-   * @param {string} name
-   * @param {Panels} panels
-   */
-  constructor(name, panels) {
-    this.spec = { names: [name] };
-    this.panels = panels;
-    this.panel = element("div", { class: "chart-slot", "data-metric-name": name });
+/**
+ * How many metrics of a section match. While a pattern is searched for, what it finds is unfolded.
+ * @param {Section} section
+ * @param {RegExp} pattern
+ * @param {boolean} searched
+ */
+function showMatching({ key, fold, count, slots }, pattern, searched) {
+  let shown = 0;
+  for (const [name, { panel }] of slots) {
+    panel.hidden = !pattern.test(name) && !pattern.test(describe(name).title);
+    if (!panel.hidden) shown += 1;
   }
-
-  prepare() {
-    this.chart ??= this.make();
-  }
-
-  make() {
-    const chart = this.panels.chart({ title: "", names: this.spec.names });
-    this.panel.append(chart.panel);
-    return chart;
-  }
-
-  measure() {
-    this.chart?.measure();
-  }
-
-  /** @param {ChartPage} page */
-  async draw(page) {
-    this.prepare(); // it may have left and come back since
-    await this.chart?.draw(page);
-  }
-
-  /** @param {Position | null} position */
-  mark(position) {
-    this.chart?.mark(position);
-  }
-
-  unmount() {
-    this.chart?.unmount();
-    this.chart = undefined;
-    this.panel.replaceChildren();
-  }
+  fold.hidden = !shown;
+  fold.open = searched || isOpen(`metrics.${key}`, true);
+  count.textContent = shown === slots.size ? String(shown) : `${shown} of ${slots.size}`;
+  return shown;
 }
 
 /** @param {string} text */
