@@ -6,6 +6,7 @@ import sys
 
 from engine.events import (
     AlertRaised,
+    CheckpointEvaluated,
     CheckpointSaved,
     ClusterReleased,
     EvaluationCompleted,
@@ -37,10 +38,11 @@ def describe(event: Event) -> str:
         case StepCompleted():
             shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
             return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"
-        case EvaluationCompleted():
+        case EvaluationCompleted() | CheckpointEvaluated():
             faults = f", {event.faults} more failed" if event.faults else ""
+            what = "evaluation at" if isinstance(event, EvaluationCompleted) else "requested evaluation of"
             return (
-                f"evaluation at step {event.step}: {event.environment} success {event.success:.3f} "
+                f"{what} step {event.step}: {event.environment} success {event.success:.3f} "
                 f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}{faults}"
             )
         case AlertRaised():

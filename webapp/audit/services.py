@@ -27,6 +27,7 @@ DESCRIPTIONS = {
     "pause": "requested a pause",
     "resume": "resumed the run",
     "checkpoint": "requested a checkpoint",
+    "evaluate": "requested an evaluation of a checkpoint",
     "settings": "changed settings",
     "rules": "changed alert rules",
     "rename": "renamed the run",
