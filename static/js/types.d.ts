@@ -292,6 +292,13 @@ export interface EvaluationRequest {
   stopping: boolean;
 }
 
+/** A part of an engine's log between two byte offsets. */
+export interface LogPiece {
+  text: string;
+  start: number;
+  end: number;
+}
+
 /** By revision of the settings, the names of those who requested it. */
 export type Askers = Record<string, string | string[]>;
 

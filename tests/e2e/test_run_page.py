@@ -193,7 +193,7 @@ def test_tabs_show_other_metrics_the_log_and_the_alerts(page: Page, recorded: Re
     page.get_by_role("tab", name="Collapse").click()
     expect(page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')).to_be_visible()
     page.get_by_role("tab", name="Log").click()
-    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+    expect(page.locator("#log-box .log-text")).to_have_text(["step 19 done", "step 20 done"])
     page.get_by_role("tab", name="Alerts (1)").click()
     expect(page.locator("#alert-list")).to_contain_text("Entropy fell to a third of its baseline.")
 
@@ -236,7 +236,7 @@ def test_a_failure_is_shown_with_its_restart_and_links_to_the_log(
     expect(fault).to_contain_text("after step 20 of attempt 1 · queued again: restart 1 of 3")
     expect(page.locator("#alert-count")).to_have_text("(2)")
     fault.get_by_role("link", name="Engine's log").click()
-    expect(page.locator("#log")).to_contain_text("step 20 done")
+    expect(page.locator("#log-box")).to_contain_text("step 20 done")
 
 
 def test_a_metric_shows_its_description_on_focus(page: Page, recorded: RecordedRun) -> None:
@@ -272,9 +272,9 @@ def test_charts_follow_the_theme_of_the_system_or_of_another_page(page: Page, re
 def test_double_clicking_the_log_tab_shows_its_lines_once(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.locator("#tab-log").dblclick()
-    expect(page.locator("#log")).not_to_be_empty()
+    expect(page.locator("#log-box")).not_to_be_empty()
     page.wait_for_timeout(500)
-    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+    expect(page.locator("#log-box .log-text")).to_have_text(["step 19 done", "step 20 done"])
 
 
 def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:

@@ -19,6 +19,7 @@ urlpatterns = [
     path("<str:run_id>/history/", control_views.history, name="history"),
     path("<str:run_id>/latest/", views.latest, name="latest"),
     path("<str:run_id>/log/", views.log, name="log"),
+    path("<str:run_id>/log/download/", views.download_log, name="download_log"),
     path("<str:run_id>/checkpoints/<int:step>/evaluate/", checkpoint_views.evaluate, name="evaluate"),
     path("<str:run_id>/checkpoints/<int:step>/evaluate/stop/", checkpoint_views.stop, name="stop_evaluation"),
     path("<str:run_id>/checkpoints/<int:step>/download/", checkpoint_views.download, name="download_checkpoint"),

@@ -62,6 +62,7 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/history/": Row(get=200),
     "runs/<str:run_id>/latest/": Row(get=200),
     "runs/<str:run_id>/log/": Row(get=200),
+    "runs/<str:run_id>/log/download/": Row(get=200),
     "runs/<str:run_id>/checkpoints/<int:step>/evaluate/": Row(get=405, post=409),  # without a worker
     "runs/<str:run_id>/checkpoints/<int:step>/evaluate/stop/": Row(get=405, post=409),
     "runs/<str:run_id>/checkpoints/<int:step>/download/": Row(get=200),
