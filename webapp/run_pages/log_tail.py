@@ -23,8 +23,8 @@ class Piece:
 def tail(path: Path, *, after: int | None = None, before: int | None = None) -> Piece:
     """At most 64 KiB: after the offset `after`, before the offset `before`, or the last.
 
-    A piece that is not all there is begins and ends between two lines, unless a line is longer than it. An offset beyond
-    the end of the file, as after a truncation, is treated as None.
+    Where it is not all that there is, a piece begins and ends between two lines, unless a line is longer than it. An
+    offset beyond the end of the file, as after a truncation, is treated as None.
     """
     file = open_log(path)
     if file is None:

@@ -11,11 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from webapp.run_pages.config_differences import comparisons
 from webapp.run_pages.imported import imported_page
 from webapp.run_pages.log_tail import chunks, open_log, tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import services
+from webapp.runs.config_file import as_toml
 from webapp.runs.labels import label, parse_tags
 from webapp.runs.models import DeletedRun, Run
 from webapp.streamed import streamed
@@ -105,6 +107,22 @@ def download_log(request: HttpRequest, run_id: str) -> HttpResponseBase:
     if file is None:
         raise Http404("This run has no log.")
     return streamed(request, chunks(file), name=f"{run.pk}.log", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def config_differences(request: HttpRequest, run_id: str) -> HttpResponse:
+    """A fragment that is loaded when the tab is opened."""
+    run = get_object_or_404(Run.objects.select_related("forked_from"), pk=run_id)
+    return render(request, "run_pages/_config_differences.html", {"comparisons": comparisons(run)})
+
+
+@require_safe
+def download_config(request: HttpRequest, run_id: str) -> HttpResponse:
+    """As launched, as a file that `engine train` takes."""
+    run = get_object_or_404(Run, pk=run_id)
+    answer = HttpResponse(as_toml(run.parsed_config()), content_type="application/toml; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{run.pk}.toml"'
+    return answer
 
 
 def _user(request: HttpRequest) -> Any:

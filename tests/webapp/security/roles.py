@@ -61,6 +61,8 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/again/": Row(get=405, post=302),
     "runs/<str:run_id>/history/": Row(get=200),
     "runs/<str:run_id>/latest/": Row(get=200),
+    "runs/<str:run_id>/config/differences/": Row(get=200),
+    "runs/<str:run_id>/config/download/": Row(get=200),
     "runs/<str:run_id>/log/": Row(get=200),
     "runs/<str:run_id>/log/download/": Row(get=200),
     "runs/<str:run_id>/checkpoints/<int:step>/evaluate/": Row(get=405, post=409),  # without a worker
