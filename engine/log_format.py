@@ -1,4 +1,4 @@
-"""How lines of an engine's log look: `2026-11-22T21:04:05.123Z WARNING text`. The page of a run reads time and level."""
+"""Lines of an engine's log: `2026-11-22T21:04:05.123Z WARNING text`. The page of a run reads time and level."""
 
 from __future__ import annotations
 
