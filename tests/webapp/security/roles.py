@@ -104,6 +104,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=422),
 }
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.
