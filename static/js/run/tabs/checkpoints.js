@@ -85,7 +85,11 @@ function row(one, { retained, marks, results, request, fork, address }) {
     element("td", { class: "num" }, bytes(one.bytes)),
     element("td", { title: new Date(one.time * 1000).toLocaleString() }, ago(one.time)),
     retained
-      ? element("td", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address }))
+      ? element(
+          "td",
+          {},
+          element("div", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address })),
+        )
       : element("td", { class: "muted" }, "removed"),
   );
 }

@@ -38,6 +38,8 @@ export class LogTab {
     byId("log-level", HTMLSelectElement).addEventListener("change", (event) => this.filter(event));
     byId("log-next").addEventListener("click", () => this.goTo(1));
     byId("log-previous").addEventListener("click", () => this.goTo(-1));
+    this.searchOlder = byId("log-search-older", HTMLButtonElement);
+    this.searchOlder.addEventListener("click", () => this.readToHit());
     this.field.addEventListener("input", () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.search(), TYPING);
@@ -92,14 +94,36 @@ export class LogTab {
 
   readOlder() {
     return this.alone(async () => {
-      /** @type {LogPiece | null} */
-      const piece = await getJson(`${this.address}?before=${this.view.start}`);
-      if (!piece || piece.start >= this.view.start) return;
-      const height = this.box.scrollHeight;
-      this.view.prepend(piece);
-      this.box.scrollTop += this.box.scrollHeight - height;
+      await this.readOlderPiece();
       this.tell();
     });
+  }
+
+  /** Reads older lines until the search finds something in them, and goes there. */
+  async readToHit() {
+    const before = this.view.hits().length;
+    this.searchOlder.disabled = true;
+    await this.alone(async () => {
+      while (this.view.hits().length === before && (await this.readOlderPiece()));
+    });
+    this.searchOlder.disabled = false;
+    this.setFollowing(false);
+    const found = this.view.hits().length - before;
+    this.hit = found > 0 ? found : this.hit; // of what is new, the last one comes first
+    if (found > 0) this.goTo(-1);
+    this.tell();
+  }
+
+  /** Whether there was one. */
+  async readOlderPiece() {
+    if (this.view.start === 0) return false;
+    /** @type {LogPiece | null} */
+    const piece = await getJson(`${this.address}?before=${this.view.start}`);
+    if (!piece || piece.start >= this.view.start) return false;
+    const height = this.box.scrollHeight;
+    this.view.prepend(piece);
+    this.box.scrollTop += this.box.scrollHeight - height;
+    return true;
   }
 
   /**
@@ -176,6 +200,7 @@ export class LogTab {
     byId("log-hits").textContent = this.view.wanted ? found : loaded;
     byId("log-next").hidden = byId("log-previous").hidden = !hits;
     this.older.hidden = this.view.start === 0;
+    this.searchOlder.hidden = !this.view.wanted || this.view.start === 0;
     const isPaused = !this.following && this.view.pieces.length > 0;
     const news = this.missed ? `: ${this.missed} new ${this.missed === 1 ? "line" : "lines"} below` : "";
     byId("log-state").replaceChildren(isPaused ? element("span", {}, `Not following${news}`) : "");
