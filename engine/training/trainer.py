@@ -25,7 +25,6 @@ from engine.errors import ConfigError, EnvironmentFault
 from engine.events import (
     Change,
     CheckpointReason,
-    CheckpointSaved,
     Phase,
     PhaseChanged,
     RunFinished,
@@ -35,7 +34,6 @@ from engine.events import (
 from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
-from engine.training import checkpoint
 from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, RequestedSettings, StopRequested
@@ -46,11 +44,12 @@ from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
 from engine.training.requested_evaluations import take
-from engine.training.retention import best_of, success_of
+from engine.training.retention import success_of
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import OneStepAhead, Rollouts, Synchronous
 from engine.training.run_directory import EventLog, RunDirectory
 from engine.training.run_verdict import RunVerdict
+from engine.training.saver import CheckpointSaver
 from engine.training.step_diagnostics import collapse_metrics, template_metrics
 from engine.training.step_rollout import StepRollout, roll_out_step
 
@@ -92,8 +91,7 @@ class Trainer:
         self.smoothed = SmoothedZScore(progress.stds)
         self.verdict = RunVerdict(initial, directory, events)
         self.recorder = Recorder(config, directory, self._piece)
-        self.saved_step = progress.step if progress.step else -1
-        self.fork_before = progress.ending.get("fork_before", 0)  # the checkpoint before it is not pruned
+        self.saver = CheckpointSaver(backend, directory, events, progress, newest=config.checkpoint.keep)
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
         self.rollouts: Rollouts = Synchronous(backend, self._roll_out)
         if config.backend == "ray" and config.cluster.overlap:
@@ -132,7 +130,7 @@ class Trainer:
         if not self.progress.ending:
             return RunFinished(step=step, outcome="completed", reason=f"All {self.config.steps} steps are done.")
         ending, self.progress.ending = self.progress.ending, {}
-        self.saved_step = -1
+        self.saver.save_again()
         return RunFinished(step=step, **ending)
 
     def _train_step(self, step: int) -> None:
@@ -223,7 +221,7 @@ class Trainer:
         if detection.stop is not None:
             self.progress.ending = {"outcome": detection.ending, "reason": detection.stop, "rule": detection.rule}
             if detection.fork_before is not None:
-                self.progress.ending["fork_before"] = self.fork_before = detection.fork_before
+                self.progress.ending["fork_before"] = self.saver.fork_before = detection.fork_before
         if detection.requests("checkpoint"):
             self._save("alert")
         if detection.requests("pause") and detection.stop is None and step < self.config.steps:
@@ -321,34 +319,9 @@ class Trainer:
             self._save("schedule")
 
     def _save(self, reason: CheckpointReason) -> None:
-        if self.saved_step == self.progress.step:
-            return
-        with self._phase("checkpoint", self.between, self.progress.step):
-            path = self.backend.save(self.directory.checkpoints, self.progress)
-            kept, best = self._prune()
-        self.saved_step = self.progress.step
-        self.events.emit(
-            CheckpointSaved(
-                step=self.progress.step,
-                path=str(path.relative_to(self.directory.path)),
-                bytes=checkpoint.size_of(path),
-                reason=reason,
-                kept=kept,
-                best=best,
-            )
-        )
-
-    def _prune(self) -> tuple[list[int], int | None]:
-        """Removes old checkpoints; returns the steps of those that are left, and the best of them."""
-        before = self.detectors.may_begin(self.progress.step)
-        held_out = {int(step): success for step, success in self.progress.held_out.items()}
-        left = checkpoint.prune(
-            self.directory.checkpoints,
-            newest=self.config.checkpoint.keep,
-            before=before | {self.fork_before} if self.fork_before else before,
-            held_out=held_out,
-        )
-        return sorted(left), best_of(left, held_out)
+        if self.saver.is_due():
+            with self._phase("checkpoint", self.between, self.progress.step):
+                self.saver.save(reason, first_signs=self.detectors.may_begin(self.progress.step))
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
