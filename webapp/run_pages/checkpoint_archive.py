@@ -69,7 +69,7 @@ def archive_of(run: Run, checkpoint: Checkpoint) -> Archive | None:
         return None
     root = f"{run.pk}-step_{checkpoint.step}"
     config = as_toml(current(run)).encode()
-    parts = [("config.toml", io.BytesIO(config), len(config))]
+    parts: list[tuple[str, BinaryIO, int]] = [("config.toml", io.BytesIO(config), len(config))]
     parts += [(str(name), file, os.fstat(file.fileno()).st_size) for name, file in opened]
     members = [
         Member(header=_header(f"{root}/{name}", size, checkpoint.time), file=file, size=size)

@@ -1,8 +1,7 @@
 // The lines of a log as elements, in the pieces in which they were read: added at either end, dropped at the beginning,
 // filtered by level, and with what a search finds marked.
 
-import { element } from "../core/dom.js";
-import { showText, visibleText } from "../core/visible_text.js";
+import { asShown, element } from "../core/dom.js";
 import { isAtLeast, LEVELS, linesOf, parseLine, splitAtHits } from "./log_lines.js";
 
 /** @import { LogPiece } from "../types.js" */
@@ -137,7 +136,7 @@ export class LogView {
   made(raw, before) {
     const line = parseLine(raw, before);
     const level = /** @type {keyof typeof LEVELS} */ (line.level);
-    const text = element("span", { class: "log-text" });
+    const text = element("span", { class: "log-text", dir: "ltr" });
     const host = element(
       "div",
       { class: "log-line", "data-level": level },
@@ -154,15 +153,9 @@ export class LogView {
   showText(shown, isNew = false) {
     const parts = splitAtHits(shown.line.text, this.wanted);
     if (!isNew && parts.length === 1 && !shown.hits.length) return;
-    showText(shown.text, parts[0]);
-    shown.hits = [];
-    parts.slice(1).forEach((part, i) => {
-      if (i % 2) return shown.text.append(visibleText(part));
-      const hit = element("mark");
-      hit.append(visibleText(part));
-      shown.hits.push(hit);
-      return shown.text.append(hit);
-    });
+    const shownParts = parts.map((part, i) => (i % 2 ? element("mark", {}, part) : asShown(part)));
+    shown.hits = shownParts.filter((part) => part instanceof HTMLElement);
+    shown.text.replaceChildren(...shownParts);
   }
 }
 

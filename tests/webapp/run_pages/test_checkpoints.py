@@ -37,7 +37,7 @@ def archive(browser: Client, run: Run, step: int = 4) -> tuple[tarfile.TarFile, 
     """The download, and the size that its header says."""
     answer = browser.get(f"/runs/{run.pk}/checkpoints/{step}/download/", headers={"Accept-Encoding": "gzip"})
     assert answer.status_code == 200
-    content = b"".join(answer.streaming_content)  # type: ignore[arg-type]
+    content = answer.getvalue()
     assert len(content) == int(answer["Content-Length"])
     return tarfile.open(fileobj=io.BytesIO(content)), len(content)
 

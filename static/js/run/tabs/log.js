@@ -18,7 +18,8 @@ export class LogTab {
   reading = false;
   missed = 0; // lines since the reader scrolled up
   top = 0; // where it was scrolled to last
-  hit = -1; // which one the reader is at
+  /** @type {HTMLElement | null} */
+  hit = null; // that the reader is at
   /** @type {ReturnType<typeof setInterval> | undefined} */
   timer = undefined;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -108,10 +109,8 @@ export class LogTab {
     });
     this.searchOlder.disabled = false;
     this.setFollowing(false);
-    const found = this.view.hits().length - before;
-    this.hit = found > 0 ? found : this.hit; // of what is new, the last one comes first
-    if (found > 0) this.goTo(-1);
-    this.tell();
+    const hits = this.view.hits();
+    this.goToHit(hits[hits.length - before - 1]); // the last of what is new
   }
 
   /** Whether there was one. */
@@ -171,38 +170,41 @@ export class LogTab {
 
   search() {
     this.view.search(this.field.value);
-    this.hit = -1;
-    if (this.field.value) this.goTo(-1);
-    this.tell();
+    this.goToHit(this.view.hits().at(-1));
   }
 
   /**
-   * The next or the previous hit, around the end; a search begins at the newest.
+   * The next or the previous hit, around the end.
    * @param {1 | -1} along
    */
   goTo(along) {
     const hits = this.view.hits();
-    hits[this.hit]?.removeAttribute("aria-current");
-    if (!hits.length) return;
-    this.hit = this.hit < 0 ? hits.length - 1 : (this.hit + along + hits.length) % hits.length;
-    const hit = hits[this.hit];
-    hit.setAttribute("aria-current", "true");
-    hit.scrollIntoView({ block: "center", inline: "nearest" });
+    const at = hits.findIndex((hit) => hit === this.hit);
+    this.goToHit(at < 0 ? hits.at(-1) : hits[(at + along + hits.length) % hits.length]);
+  }
+
+  /** @param {HTMLElement} [hit] */
+  goToHit(hit) {
+    this.hit?.removeAttribute("aria-current");
+    this.hit = hit ?? null;
+    hit?.setAttribute("aria-current", "true");
+    hit?.scrollIntoView({ block: "center", inline: "nearest" });
     this.tell();
   }
 
   tell() {
     const lines = this.view.count();
     const loaded = `${lines} ${this.view.start > 0 ? "loaded " : ""}${lines === 1 ? "line" : "lines"}`;
-    const hits = this.view.wanted ? this.view.hits().length : 0;
-    const at = hits && this.hit >= 0 ? `${this.hit + 1} of ` : "";
-    const found = `${at}${hits} ${hits === 1 ? "hit" : "hits"} in ${loaded}`;
+    const hits = this.view.wanted ? this.view.hits() : [];
+    const at = hits.findIndex((hit) => hit === this.hit);
+    const count = `${hits.length} ${hits.length === 1 ? "hit" : "hits"}`;
+    const found = `${at < 0 ? "" : `${at + 1} of `}${count} in ${loaded}`;
     byId("log-hits").textContent = this.view.wanted ? found : loaded;
-    byId("log-next").hidden = byId("log-previous").hidden = !hits;
+    byId("log-next").hidden = byId("log-previous").hidden = !hits.length;
     this.older.hidden = this.view.start === 0;
     this.searchOlder.hidden = !this.view.wanted || this.view.start === 0;
     const isPaused = !this.following && this.view.pieces.length > 0;
-    const news = this.missed ? `: ${this.missed} new ${this.missed === 1 ? "line" : "lines"} below` : "";
-    byId("log-state").replaceChildren(isPaused ? element("span", {}, `Not following${news}`) : "");
+    const unseen = this.missed ? `: ${this.missed} new ${this.missed === 1 ? "line" : "lines"} below` : "";
+    byId("log-state").replaceChildren(isPaused ? element("span", {}, `Not following${unseen}`) : "");
   }
 }
