@@ -21,6 +21,12 @@ def result(step: int, *, successes: int = 3) -> CheckpointEvaluated:
     )  # fmt: skip
 
 
+def leave(run: Path, *, step: int) -> None:
+    """As `hand_over` does, without waiting."""
+    (run / FOLDER).mkdir(parents=True)
+    (run / FOLDER / "a.json").write_text(f"[{result(step).model_dump_json()}]")
+
+
 def events_in(run: Path) -> list[Event]:
     return [parse_event(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
 
@@ -61,8 +67,7 @@ def test_while_an_engine_trains_it_takes_them_and_nobody_else_writes(run: Path) 
 def test_results_of_steps_that_the_run_no_longer_has_are_dropped(run: Path) -> None:
     directory = RunDirectory(run)
     log = EventLog(directory.events, attempt=2, epoch=5)
-    (run / FOLDER).mkdir()
-    (run / FOLDER / "a.json").write_text(f"[{result(10).model_dump_json()}]")
+    leave(run, step=10)
     (run / FOLDER / "b.json").write_text("[{}]")
     assert take(directory, log, last_step=9) == {}
     assert len(events_in(run)) == 1
