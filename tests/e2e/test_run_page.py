@@ -290,8 +290,9 @@ def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: R
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")
     expect(rows).to_have_count(10)
-    expect(rows.locator("a")).to_have_count(5)
-    expect(rows.nth(3)).to_contain_text("Fork")  # 12
+    for name in ("Fork", "Download"):
+        expect(rows.get_by_role("link", name=name)).to_have_count(5)
+    expect(rows.nth(3)).to_contain_text("kept for a rescue")  # 12
     expect(rows.nth(4)).to_contain_text("removed")  # 10
     expect(rows.nth(7)).to_contain_text("best held-out success")  # 4
 
@@ -303,7 +304,10 @@ def test_updates_keep_the_focus_on_a_checkpoint(
     train(0)
     visit(page, recorded)
     page.click("#tab-checkpoints")
-    fork = page.locator("#checkpoint-list a")
+    fork = page.locator("#checkpoint-list").get_by_role("link", name="Fork")
+    result = in_thread(lambda: recorded.run.evaluations.get(step=20))
+    interval = f"{result.success:.2f} [{result.low:.2f}, {result.high:.2f}]"
+    expect(page.locator("#checkpoint-list .checkpoint-success")).to_contain_text(interval)
     fork.focus()
     for step in (21, 22):
         train(1)
