@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from engine.glossary.terms import TERMS
 from webapp.glossary_page import index, sections
 from webapp.launching.presets import run_presets, saved_presets
 from webapp.styleguide import examples
@@ -37,7 +38,7 @@ def styleguide(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def glossary(request: HttpRequest) -> HttpResponse:
-    return render(request, "glossary.html", {"sections": sections()})
+    return render(request, "glossary.html", {"sections": sections(), "terms": TERMS})
 
 
 @require_safe

@@ -8,6 +8,7 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
+from webapp.runs import queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
 from workers import environment_calls, evaluations, housekeeping, lease, preflights, turns, what_if
@@ -22,14 +23,14 @@ SHUTDOWN = threading.Event()
 
 @app.task(name=SUPERVISE)
 def supervise_run(run_id: str) -> None:
-    """Supervises the run, if its lease is free and there is a slot for it."""
+    """Supervises the run if it is live and has no supervisor, else the next of the queue if there is a slot for it."""
     if SHUTDOWN.is_set():
         return
-    epoch = turns.take_turn(run_id) or lease.take(run_id)
-    if epoch is None:
-        turns.report_queue_positions()
+    claimed = turns.claim(run_id)
+    if claimed is None:
+        queue.report()
         return
-    supervise(run_id, epoch, SHUTDOWN)
+    supervise(*claimed, SHUTDOWN)
     turns.dispatch_next()
 
 

@@ -265,6 +265,7 @@ export interface RunState {
   reason: string;
   remedy: string;
   wait_reason: string;
+  queue?: { words: (string | { run: string; name: string })[]; position: number; length: number } | null;
   requested: string;
   step: number;
   total_steps: number;

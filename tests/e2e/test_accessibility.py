@@ -88,7 +88,7 @@ def of_trajectories(world: World, run: Run) -> list[View]:
     first, own, what_ifs = group[0].pk, f"/runs/{run.pk}/trajectories/", f"/runs/{world.run.pk}/what-ifs/"
     return [
         View(own), View("/trajectories/"), View("/trajectories/?q=thought"),
-        View(f"{own}{first}/#t=1&by=entropy", coloured),
+        View(f"{own}{first}/#t=1&by=entropy", coloured), View(f"{own}{first}/#view=transcript"),
         View(f"/runs/{world.run.pk}/trajectories/{shaded}/#t=1&by=advantage", coloured),
         View(f"{own}compare/?ids={ids}&best=1"), View(f"{own}compare/"),
         View(f"/trajectories/compare/?ids={ids}"),

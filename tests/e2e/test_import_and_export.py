@@ -65,7 +65,7 @@ def test_a_rollout_file_is_imported_on_the_page_and_read(page: Page, tmp_path: P
     page.locator("[data-opens]").filter(has_text="0.1").click()
     turn = page.locator("#reader-turn")
     expect(turn).to_contain_text("stay")
-    expect(turn.locator(".turn-actions")).to_have_text("Down")
+    expect(page.locator("#reader-outcome .turn-actions")).to_have_text("Down")
     page.get_by_role("button", name="Raw").click()
     expect(turn).to_contain_text("<answer>Down</answer>")
 

@@ -12,7 +12,10 @@ from playwright.sync_api import expect
 from pytest_django import Settings
 
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.runs import build_run
 from tests.e2e.open_site import needs_chromium, open_site
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -120,3 +123,26 @@ def test_a_configuration_unfolds_in_place_and_its_box_ticks_its_runs(
         page.get_by_label("Tags", exact=True).press("Enter")
         expect(page.get_by_text("Tagged 2 runs.")).to_be_visible()
         expect(page.locator("#rows .tag")).to_have_text(["sweep", "sweep"])  # unfolded as before
+
+
+def test_a_queued_run_is_moved_by_keyboard_and_the_run_that_it_waits_for_is_linked(
+    runs: list[RecordedRun], settings: Settings
+) -> None:
+    waiting, holder = runs
+    for recorded, state in ((waiting, "queued"), (holder, "paused")):
+        Run.objects.filter(pk=recorded.run.pk).update(state=state)
+    last = build_run(name="eager-wren", state=RunState.QUEUED)
+    with open_site(settings) as page:
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto("/runs/?show=live")
+        row = page.locator(f"tr[data-run='{last.pk}']")
+        expect(row).to_contain_text("2nd of 2 in the queue. Waits for calm-otter-1, which is paused and holds the slot")
+        row.get_by_role("button", name="Move eager-wren to the head of the queue").focus()
+        page.keyboard.press("Enter")
+        expect(row).to_contain_text("1st of 2 in the queue")
+        expect(page).to_have_url("/runs/?show=live")
+        row.get_by_role("link", name="eager-wren").click()
+        expect(page.locator("#verdict-reason a")).to_have_text("calm-otter-1")
+        page.get_by_role("button", name="Move down").click()
+        expect(page.locator("#verdict-reason")).to_contain_text("2nd of 2 in the queue")

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.glossary.sources import SOURCES, source_of
+from engine.glossary.terms import TERMS
 from engine.metrics import GLOSSARY
 from webapp.glossary_page import ADVICE, sections
 from webapp.launching.models import SavedPreset
@@ -24,7 +25,8 @@ def browser() -> Client:
 
 def test_the_page_has_every_metric_with_its_formula_source_and_advice(browser: Client) -> None:
     text = browser.get("/glossary/").content.decode()
-    assert text.count('class="panel glossary-entry"') == len(GLOSSARY)
+    assert text.count('class="panel glossary-entry"') == len(GLOSSARY) + len(TERMS)
+    assert 'id="divergence"' in text  # linked from the page that compares trajectories
     start = text.index('id="policy-kl"')
     entry = text[start : text.index("</article>", start)]
     assert "What bad looks like" in entry
@@ -35,6 +37,7 @@ def test_the_page_has_every_metric_with_its_formula_source_and_advice(browser: C
 
 def test_each_metric_has_an_address_of_its_own() -> None:
     anchors = [entry.anchor for section in sections() for entry in section["entries"]]
+    anchors += [term.key for term in TERMS]
     assert len(set(anchors)) == len(anchors)
 
 

@@ -203,36 +203,25 @@ def test_a_stop_before_the_engine_starts_ends_the_run_at_once(tmp_path: Path, se
 # --- scheduling ---
 
 
-@pytest.mark.parametrize(
-    ("ahead", "live", "slots", "reason"),
-    [
-        (-1, [], 1, "Waiting for a worker"),
-        (0, ["calm-otter-12"], 1, "Waits for 'calm-otter-12' to finish (1 of 1 engine slots in use)"),
-        (0, ["a", "b"], 2, "Waits for 'a' or 'b' to finish (2 of 2 engine slots in use)"),
-        (1, ["a"], 1, "Waits for 1 queued run before it (1 of 1 engine slots in use)"),
-        (3, ["a"], 1, "Waits for 3 queued runs before it (1 of 1 engine slots in use)"),
-        (300, ["a"], 1, "Waits for more than 20 queued runs before it (1 of 1 engine slots in use)"),
-    ],
-)
-def test_the_wait_reason_of_a_queued_run(ahead: int, live: list[str], slots: int, reason: str) -> None:
-    assert turns.wait_reason(ahead=ahead, live=live, slots=slots) == reason
-
-
-def test_a_wait_reason_fits_its_column_for_any_names() -> None:
-    assert len(turns.wait_reason(ahead=0, live=["x" * 80] * 3, slots=3)) <= 200
-
-
 @pytest.mark.django_db
 def test_runs_start_in_order_and_only_while_a_slot_is_free(settings: Any) -> None:
     settings.STARBOARD_MAX_PARALLEL_RUNS = 2
     runs = [Run.objects.create(name=f"r{i}", config={}) for i in range(3)]
-    assert turns.take_turn(runs[2].pk) is None
-    assert turns.take_turn(runs[0].pk) == 1
-    assert turns.take_turn(runs[0].pk) is None
-    assert turns.take_turn(runs[1].pk) == 1
-    assert turns.take_turn(runs[2].pk) is None
+    # a task is a wake-up: whichever run it was sent for, the queue decides
+    assert turns.claim(runs[2].pk) == (runs[0].pk, 1)
+    assert turns.claim(runs[0].pk) == (runs[1].pk, 1)
+    assert [turns.claim(run.pk) for run in runs] == [None, None, None]  # duplicates, and a run without a slot
     Run.objects.filter(pk=runs[0].pk).update(state="finished")
-    assert turns.take_turn(runs[2].pk) == 1
+    assert turns.claim(runs[0].pk) == (runs[2].pk, 1)
+
+
+@pytest.mark.django_db
+def test_a_run_of_a_killed_worker_is_claimed_before_the_next_of_the_queue(settings: Any) -> None:
+    settings.STARBOARD_MAX_PARALLEL_RUNS = 2
+    live = Run.objects.create(name="live", config={}, state="running", epoch=4)
+    queued = Run.objects.create(name="queued", config={})
+    assert turns.claim(live.pk) == (live.pk, 5)
+    assert turns.claim(live.pk) == (queued.pk, 1)  # it is held by now
 
 
 # --- the lease ---

@@ -14,7 +14,7 @@ import pytest
 from django.utils import timezone
 
 from tests.workers.workplace import Workplace, config, events_in_file, wait_for, wait_for_state
-from webapp.runs import services
+from webapp.runs import queue, services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers import lease, turns
@@ -197,15 +197,15 @@ def test_a_run_keeps_its_slot_during_the_restart_delay(settings: Any) -> None:
         name="fallen", config={}, restart_at=now + timedelta(hours=1), wait_reason="Starts again"
     )
     other = Run.objects.create(name="other", config={})
-    assert turns.due() == []
-    turns.report_queue_positions()
+    assert queue.due() == []
+    queue.report()
     other.refresh_from_db()
     fallen.refresh_from_db()
-    assert other.wait_reason == "Waits for 'fallen' to finish (1 of 1 engine slots in use)"
+    assert other.wait_reason == "1st of 1 in the queue. Waits for 'fallen' to finish (1 of 1 engine slots in use)"
     assert fallen.wait_reason == "Starts again"
     Run.objects.filter(pk=fallen.pk).update(restart_at=now)
-    assert turns.due() == [fallen.pk]
-    assert turns.take_turn(fallen.pk) == 1
+    assert queue.due() == [fallen.pk]
+    assert turns.claim(fallen.pk) == (fallen.pk, 1)
     fallen.refresh_from_db()
     assert (fallen.state, fallen.restart_at, fallen.shown_as) == ("starting", None, "starting")
 

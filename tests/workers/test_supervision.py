@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 
 from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
-from webapp.runs import services
+from webapp.runs import queue, services
 from webapp.runs.models import Run
 from workers.process import processes_with_cookie
 
@@ -79,24 +80,35 @@ def test_flushing_redis_loses_no_queued_run(workplace: Workplace) -> None:
         assert [e["kind"] for e in events_in_file(run)].count("run_started") == 1
 
 
-def test_a_queued_run_shows_its_wait_reason(workplace: Workplace) -> None:
-    workplace.start_worker()
-    first = workplace.submit(name="calm-otter-12", steps=100, step_seconds=0.1)
+def test_queued_runs_show_what_they_wait_for_and_start_in_their_new_order(workplace: Workplace) -> None:
+    worker = workplace.start_worker()
+    first = workplace.submit(name="calm-otter-12", steps=2000, step_seconds=0.1)
     wait_for_state(first, "running")
     second, third = workplace.submit(steps=1), workplace.submit(steps=1)
 
     def reasons() -> list[str]:
         return [Run.objects.get(pk=run.pk).wait_reason for run in (second, third)]
 
-    expected = [
-        "Waits for 'calm-otter-12' to finish (1 of 1 engine slots in use)",
-        "Waits for 1 queued run before it (1 of 1 engine slots in use)",
-    ]
-    wait_for(lambda: reasons() == expected, what=f"{expected}, not {reasons()}")
+    def are(words: str) -> Callable[[], bool]:
+        expected = [f"{position} of 2 in the queue. Waits for 'calm-otter-12'{words}" for position in ("1st", "2nd")]
+        return lambda: reasons() == expected
+
+    wait_for(are(" to finish (1 of 1 engine slots in use)"), what=f"positions, not {reasons()}")
+    services.request_pause(first)
+    paused = ", which is paused and holds the slot: resume or stop it"
+    wait_for(are(paused), what=f"a paused run, not {reasons()}")
+    assert queue.reorder(third, None, "up")
+    workplace.kill_worker(worker)
+    workplace.flush_redis()  # the order is in the rows, not in the broker
+    workplace.start_worker()
     services.request_stop(first)
     wait_for_state(first, "stopped")
     assert wait_for_state(second, "finished").wait_reason == ""
-    wait_for_state(third, "finished")
+    began = [wait_for_state(run, "finished").started_at for run in (third, second)]
+    assert None not in began
+    assert began == sorted(began, key=str)
+    for run in (second, third):
+        assert [event["kind"] for event in events_in_file(run)].count("run_started") == 1
 
 
 def test_a_stop_also_ends_a_double_forked_child_in_its_own_session_and_reports_it(workplace: Workplace) -> None:

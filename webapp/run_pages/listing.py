@@ -17,6 +17,7 @@ from webapp.evaluations.models import Evaluation
 from webapp.run_pages.arrangement import MOST_UNFOLDED, Line
 from webapp.run_pages.columns import Column, alias, measured, number
 from webapp.runs.models import Run, StepMetrics
+from webapp.runs.queue import Standing, standings
 from webapp.runs.verdicts import Status, health_of
 
 SPARK_POINTS = 40
@@ -32,6 +33,7 @@ class RunRow:
     held_out: Evaluation | None
     spark: str  # the path of a small SVG
     progress: float
+    standing: Standing | None = None  # in the queue
     depth: int = 0
     cells: list[tuple[Column, str]] = field(default_factory=list)  # with its text, unless it has a template
 
@@ -99,6 +101,7 @@ def _shown_runs(ids: list[str], columns: Iterable[Column]) -> list[Run]:
 def _run_rows(runs: list[Run], columns: Sequence[Column]) -> list[RunRow]:
     evaluations = _latest_evaluations(runs)
     curves = _success_curves(runs)
+    queue = standings(runs)
     return [
         RunRow(
             run=run,
@@ -106,6 +109,7 @@ def _run_rows(runs: list[Run], columns: Sequence[Column]) -> list[RunRow]:
             environment=str(run.environment_version or ", ".join(e["tag"] for e in run.config["environments"])),
             success=run.metrics.get("rollout/success"),
             held_out=evaluations.get(run.pk),
+            standing=queue.get(run.pk),
             spark=spark_path(curves.get(run.pk, [])),
             progress=run.step / run.total_steps if run.total_steps else 0.0,
             cells=[(column, _text(column, run)) for column in columns],

@@ -9,18 +9,22 @@ from webapp.audit.services import settings_authors
 from webapp.evaluations.requests import newest_requests
 from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
+from webapp.runs.queue import standings
 from webapp.runs.verdicts import status_of
 
 
 def run_snapshot(run: Run) -> dict[str, Any]:
     """The live state with the run's status, its verdict, and its usage.
 
+    `queue` is where it stands in the queue, or what it holds up while it is paused; None where neither is so.
     `audited` counts its audit entries, including refused requests; `settings_by` has who requested which settings.
     """
+    standing = standings([run]).get(run.pk)
     return {
         **run.live_state(),
         "status": asdict(status_of(run)),
         "verdict": run.verdict or None,
+        "queue": standing.as_json() if standing else None,
         "usage": usage(run),
         "audited": run.audit.count(),
         "evaluation_requests": newest_requests(run),

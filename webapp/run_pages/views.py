@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -16,21 +18,25 @@ from webapp.run_pages.imported import imported_page
 from webapp.run_pages.log_tail import chunks, open_log, tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
 from webapp.run_pages.snapshot import run_snapshot
-from webapp.runs import services
+from webapp.runs import queue, services
 from webapp.runs.config_file import as_toml
 from webapp.runs.labels import label, parse_tags
 from webapp.runs.models import DeletedRun, Run
+from webapp.runs.states import RunState
 from webapp.streamed import streamed
 from webapp.whole_numbers import whole_number
 
 LOG = "engine.log"
-ACTIONS = {
+ACTIONS: dict[str, Callable[[Run, Any], bool]] = {
     "stop": services.request_stop,
     "pause": services.request_pause,
     "resume": services.request_resume,
     "checkpoint": services.request_checkpoint,
     "archive": services.archive,
     "unarchive": services.unarchive,
+    "queue_up": partial(queue.reorder, direction="up"),
+    "queue_down": partial(queue.reorder, direction="down"),
+    "queue_first": partial(queue.reorder, direction="first"),
 }
 
 
@@ -62,7 +68,7 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         problem = "" if done else "The name must not be empty."
     elif action in ACTIONS:
         done = ACTIONS[action](run, _user(request))
-        problem = "" if done else f"Cannot {action} a run that is {run.get_state_display().lower()}."
+        problem = "" if done else _refusal(run, action)
     else:
         allowed = ", ".join([*ACTIONS, "rename"])
         return JsonResponse({"error": f"Unknown action {action[:40]!r}. Use one of: {allowed}."}, status=400)
@@ -74,6 +80,15 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts=None)
     return redirect(target) if safe else redirect("runs:detail", run.pk)
+
+
+def _refusal(run: Run, action: str) -> str:
+    state = run.get_state_display().lower()
+    if not action.startswith("queue_"):
+        return f"Cannot {action} a run that is {state}."
+    if run.state == RunState.QUEUED:
+        return f"{run.name} is already there in the queue."
+    return f"Only queued runs can be moved in the queue; {run.name} is {state}."
 
 
 @require_POST

@@ -210,7 +210,7 @@ def resume_ended(run: Run) -> bool:
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        also=_next_attempt(run.attempt + 1, queued_at=timezone.now()),
+        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": 0},
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))

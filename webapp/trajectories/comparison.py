@@ -14,7 +14,7 @@ from engine.environments.optimal import UNSOLVABLE, OptimalPlay
 from engine.errors import RunDirectoryError, StarboardError
 from webapp.environments.calls import ask
 from webapp.trajectories import services
-from webapp.trajectories.alignment import Aligned, Cell, align
+from webapp.trajectories.alignment import Aligned, Cell, Divergence, align
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.scope import Scope
 
@@ -38,18 +38,47 @@ class Column:
     remedy: str = ""
     aligned: Aligned | None = None
     to_go: list[int | None] = field(default_factory=list)
+    name: str = ""  # what tells it from the others, in short
+    jump: str = ""  # the address of the turn where it diverges
     as_first: str = ""  # the query with it first
     without: str = ""  # the query without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    name: str
+    effective: bool
+    diverges: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """A cell of the table, empty where a trajectory has ended or cannot be read."""
+    """A cell of the table, empty where a trajectory has ended or cannot be read. `diverging` has the names of what
+    diverges here, and `marked` the positions of the actions: its own, or in the first column those of others."""
 
     column: Column
     key: str
     cell: Cell | None
     to_go: int | None
+    divergence: Divergence | None = None
+    diverging: list[str] = field(default_factory=list)
+    marked: frozenset[int] = frozenset()
+
+    @property
+    def diverges(self) -> bool:
+        return bool(self.divergence or self.diverging)
+
+    @property
+    def actions(self) -> list[Action]:
+        """Those that were executed, and a missing one where another trajectory has one."""
+        turn = self.cell.turn if self.cell else {}
+        done = [(str(frame["action"]), bool(frame["effective"])) for frame in turn.get("frames") or []]
+        done = done or [(str(name), True) for name in turn.get("executed") or []]
+        missing = [("", True)] * (len(done) in self.marked)
+        return [
+            Action(name=name, effective=effective, diverges=index in self.marked)
+            for index, (name, effective) in enumerate([*done, *missing])
+        ]
 
     @property
     def distance(self) -> str:
@@ -75,6 +104,12 @@ class Row:
     slots: list[Slot]
     best: Best | None
 
+    @property
+    def is_alike(self) -> bool:
+        """Whether all others have the same actions in the same state as the first."""
+        others = self.slots[1:]
+        return bool(others) and all(slot.cell is not None and slot.cell.is_alike for slot in others)
+
 
 def read_ids(values: Sequence[str]) -> list[int]:
     """`ids=1,2` and `ids=1&ids=2` alike, each once, in order; values that are not ids are ignored."""
@@ -89,7 +124,8 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
     shown = [column for column in columns if column.record is not None]
     for column, aligned in zip(shown, align([column.record for column in shown if column.record]), strict=True):
         column.aligned = aligned
-    for column in columns:
+    for column, name in zip(columns, _names([column.row for column in columns]), strict=True):
+        column.name = name
         others = [str(other.row.pk) for other in columns if other is not column]
         column.as_first = _query([str(column.row.pk), *others], best=best)
         column.without = _query(others, best=best)
@@ -103,6 +139,8 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
     keys = [str(column.row.pk) for column in columns]
     length = max([len(column.aligned.cells) for column in shown if column.aligned], default=0)
     first = _first_turn(start, length)
+    for column in shown:
+        column.jump = _jump(column, keys, best=best, first=first)
     turns = range(first, min(length, first + TURNS - 1) + 1)
     return {
         "scope": scope,
@@ -112,12 +150,46 @@ def compare_page(scope: Scope, ids: list[int], *, best: bool, start: str) -> dic
         "best_shown": best,
         "best_known": any(_is_solved(column.record) for column in shown),
         "best_query": _query(keys, best=not best),
+        "first_divergence": min(
+            (column for column in shown if column.jump), key=lambda column: _turn_of(column), default=None
+        ),
         "one_problem": len({(column.row.environment, column.row.seed) for column in columns}) == 1,
         "over_many": len(ids) > MOST,
         "most": MOST,
         "earlier": _query(keys, best=best, start=max(1, first - TURNS)) if first > 1 else "",
         "later": _query(keys, best=best, start=first + TURNS) if first + TURNS <= length else "",
     }
+
+
+def _names(rows: list[Trajectory]) -> list[str]:
+    """What tells each of the rows from the others: its member, or its step, group and member as far as they differ."""
+    fields = ("run_id", "step", "split", "group", "member")
+    differing = [name for name in fields if len({getattr(row, name) for row in rows}) > 1]
+    return [" ".join(_name(row, name) for name in differing) or f"member {row.member}" for row in rows]
+
+
+def _name(row: Trajectory, field_name: str) -> str:
+    if field_name == "run_id":
+        return row.run.name
+    if field_name == "split":
+        return "held-out" if row.split == "validation" else "training"
+    return f"{field_name} {getattr(row, field_name)}"
+
+
+def _turn_of(column: Column) -> int:
+    divergence = column.aligned.divergence if column.aligned else None
+    return divergence.turn if divergence else 0
+
+
+def _jump(column: Column, keys: list[str], *, best: bool, first: int) -> str:
+    """The address of the turn where the column diverges, which may be on another page."""
+    turn = _turn_of(column)
+    if not turn:
+        return ""
+    if first <= turn < first + TURNS:
+        return f"#turn-{turn}"
+    page = (turn - 1) // TURNS * TURNS + 1
+    return f"?{_query(keys, best=best, start=page)}#turn-{turn}"
 
 
 def _first_turn(text: str, length: int) -> int:
@@ -146,13 +218,25 @@ def _column(row: Trajectory) -> Column:
 
 
 def _row(number: int, columns: list[Column], play: OptimalPlay | None) -> Row:
-    slots = []
-    for column in columns:
-        cells = column.aligned.cells if column.aligned else []
-        cell = cells[number - 1] if number <= len(cells) else None
-        to_go = column.to_go[number] if cell and number < len(column.to_go) else None
-        slots.append(Slot(column=column, key=f"board-{column.row.pk}-{number}", cell=cell, to_go=to_go))
+    diverging = [column for column in columns if _turn_of(column) == number]
+    slots = [_slot(number, column, diverging, is_first=column is columns[0]) for column in columns]
     return Row(number=number, slots=slots, best=_best_turn(number, play, columns))
+
+
+def _slot(number: int, column: Column, diverging: list[Column], *, is_first: bool) -> Slot:
+    cells = column.aligned.cells if column.aligned else []
+    cell = cells[number - 1] if number <= len(cells) else None
+    own = [other for other in diverging if other is column or is_first]
+    found = [other.aligned.divergence for other in own if other.aligned and other.aligned.divergence]
+    return Slot(
+        column=column,
+        key=f"board-{column.row.pk}-{number}",
+        cell=cell,
+        to_go=column.to_go[number] if cell and number < len(column.to_go) else None,
+        divergence=found[0] if found and not is_first else None,
+        diverging=[other.name for other in own] if is_first else [],
+        marked=frozenset(divergence.index for divergence in found),
+    )
 
 
 def _best_turn(number: int, play: OptimalPlay | None, columns: list[Column]) -> Best | None:

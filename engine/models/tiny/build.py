@@ -29,7 +29,7 @@ from engine.rollout.prompts import system_prompt
 from engine.rollout.types import Trajectory
 from engine.training.token_values import logprobs_and_entropies
 
-VOCABULARY, WIDTH, LAYERS, HEADS = 1024, 128, 2, 4
+VOCABULARY, WIDTH, HEADS = 1024, 128, 4
 CHUNK, PEAK_RATE = 4096, 3e-3
 
 
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     torch.manual_seed(options.seed)
     words = learn_tokenizer(options.seed, recipe)
     words.save_pretrained(options.out)
-    model = new_model(words)
+    model = new_model(words, layers=recipe.layers)
     chunks = 0
     for episodes in recipe.passes:
         imitate(model.float(), words, recipe, episodes=episodes, seed=options.seed, first_chunk=chunks)
@@ -60,7 +60,7 @@ def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
     texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
-    phrases = _prompt_lines(recipe) if recipe.prompt_tokens else []
+    phrases = [*(_prompt_lines(recipe) if recipe.prompt_tokens else []), *recipe.phrases]
     return tokenizer.learn(texts, vocabulary=VOCABULARY, phrases=phrases, split_lines=recipe.split_lines)
 
 
@@ -71,13 +71,13 @@ def _prompt_lines(recipe: Recipe) -> list[str]:
     return list(dict.fromkeys(line for prompt in prompts for line in prompt.splitlines()))
 
 
-def new_model(words: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
+def new_model(words: PreTrainedTokenizerFast, *, layers: int = 2) -> Qwen2ForCausalLM:
     """Untied embeddings: vLLM's CPU build keeps the old output layer of tied ones when weights are reloaded."""
     config = Qwen2Config(
         vocab_size=len(words),
         hidden_size=WIDTH,
         intermediate_size=3 * WIDTH,
-        num_hidden_layers=LAYERS,
+        num_hidden_layers=layers,
         num_attention_heads=HEADS,
         num_key_value_heads=HEADS,
         max_position_embeddings=2048,

@@ -30,7 +30,9 @@ class Recipe:
     max_context_tokens: int = 1024
     rows_per_update: int = 64
     prompt_tokens: bool = False  # each line of the system prompts is a token
+    phrases: tuple[str, ...] = ()  # further texts that are one token each
     split_lines: bool = False  # no token has a line break and something else
+    layers: int = 2
     half_precision: bool = False  # weights are stored in bfloat16
 
     @property
@@ -66,6 +68,8 @@ def _bandit(share: float, **parameters: Any) -> MixComponent:
 TINY = Recipe(
     name="tiny",
     title="Starboard tiny",
+    rows_per_update=24,
+    phrases=tuple(f" {digit}" for digit in range(10)),  # in coordinates
     split_lines=True,
     imitated="Bandit, FrozenLake and Sokoban",
     mix=(
@@ -87,6 +91,21 @@ TINY = Recipe(
         {"kind": "frozen_lake", "tag": "FrozenLake, slippery (0.8)", "parameters": {"success_rate": 0.8}},
         {"kind": "sokoban", "tag": "Sokoban"},
     ),
+)
+
+SOKOBAN = Recipe(
+    name="tiny-sokoban",
+    title="Starboard tiny Sokoban",
+    imitated="Sokoban",
+    mix=(_sokoban(1.0),),
+    measured=({"kind": "sokoban", "tag": "Sokoban"},),
+    phrases=tuple(f" {digit}" for digit in range(10)),
+    random_share=0.3,
+    passes=(32768,),
+    rows_per_update=16,
+    split_lines=True,
+    prompt_tokens=True,
+    half_precision=True,
 )
 
 BANDIT = Recipe(
@@ -142,7 +161,10 @@ ARITHMETIC = Recipe(
     random_share=0.25,
     passes=(49152, 24576),
     rows_per_update=32,
+    layers=3,
+    phrases=tuple(str(number) for number in range(10, 1000)),
     prompt_tokens=True,
+    split_lines=True,
     half_precision=True,
 )
 
@@ -165,4 +187,4 @@ BOARDS = Recipe(
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, BANDIT, ARITHMETIC, BOARDS)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, SOKOBAN, BANDIT, ARITHMETIC, BOARDS)}

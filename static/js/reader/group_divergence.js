@@ -1,7 +1,8 @@
-// Where the members of a group diverge: the first turn in which a member acted differently from the one that is shown.
+// Where the members of a group diverge from the one that is shown, in the strip of members.
 
 import { findAll } from "../core/dom.js";
 import { html } from "../core/html.js";
+import { describe, divergence, otherWords } from "./divergence.js";
 
 /** @import { Problem, TrajectoryRecord } from "../types.js" */
 
@@ -24,21 +25,28 @@ export async function showDivergence(strip) {
   if (!own) return;
   links.forEach((link, index) => {
     link.querySelector(".member-divergence")?.remove();
-    const words = link.ariaCurrent === "page" ? "this one" : divergence(own, records[index]);
-    link.append(html("span", "member-divergence muted", { textContent: words }));
+    link.append(link.ariaCurrent === "page" ? mark("this one") : markOf(own, records[index]));
   });
 }
 
 /**
+ * Another action comes first; other words for the same actions are only mentioned where there is none.
  * @param {TrajectoryRecord} own
  * @param {TrajectoryRecord | null} other
  */
-function divergence(own, other) {
-  if (!other) return "unreadable";
-  const length = Math.max(own.turns.length, other.turns.length);
-  for (let turn = 0; turn < length; turn += 1) {
-    const [mine, its] = [own.turns[turn], other.turns[turn]];
-    if (!mine || !its || mine.executed.join("\n") !== its.executed.join("\n")) return `turn ${turn + 1}`;
-  }
-  return "same";
+function markOf(own, other) {
+  if (!other) return mark("unreadable");
+  const found = divergence(own.turns, other.turns);
+  if (found) return mark(`turn ${found.turn}`, describe(found), "member-divergence--differs");
+  const words = otherWords(own.turns, other.turns);
+  return words === null ? mark("same") : mark("same actions", `in other words from turn ${words}`);
+}
+
+/**
+ * @param {string} textContent
+ * @param {string} [title]
+ * @param {string} [look]
+ */
+function mark(textContent, title = "", look = "muted") {
+  return html("span", `member-divergence ${look}`, { textContent, title });
 }

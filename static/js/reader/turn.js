@@ -1,46 +1,25 @@
-// One turn of a trajectory: prompt, thought, actions and their outcome, raw response, tokens, and its numbers.
+// One turn of a trajectory: prompt, thought, raw response, outcome, tokens, and its numbers.
 
 import { copyBy } from "../core/clipboard.js";
 import { messageList } from "./messages.js";
-import { played } from "./surplus.js";
+import { fixed, signed } from "./numbers.js";
+import { outcomeOf, PARSE } from "./outcome.js";
 import { maskedIn, tokenPanel } from "./tokens.js";
 import { html } from "../core/html.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
 /** @import { TokenChoice, TrajectoryRecord, Turn } from "../types.js" */
 
-/** @type {Record<string, string>} */
-const PARSE = {
-  ok: "well formed",
-  no_think: "no thought",
-  no_answer: "no answer",
-  empty_answer: "empty answer",
-  unclosed: "a tag was not closed",
-  text_outside: "text outside the tags",
-  unknown_action: "an action that does not exist",
-  cut_off: "cut off by the token limit",
-  empty_response: "nothing but special tokens",
-};
-/** @type {Record<string, string>} */
-export const STOPS = {
-  success: "Solved.",
-  terminated: "The environment ended the episode.",
-  max_turns: "No turns were left.",
-  max_actions: "No actions were left.",
-  context_full: "The context was full.",
-  fault: "The environment raised an error.",
-};
-
 const view = { raw: false, openPrompt: false, openResponse: false }; // kept from turn to turn
 
 /**
  * Draws a turn. `tokens` is what the token panel begins with and reports; returns what keys call.
- * @param {HTMLElement} host
+ * @param {{ response: HTMLElement, outcome: HTMLElement, tokens: HTMLElement }} hosts
  * @param {TrajectoryRecord} record
  * @param {number} index
  * @param {TokenChoice & { changed: (choice: TokenChoice) => void }} tokens
  */
-export function showTurn(host, record, index, tokens) {
+export function showTurn(hosts, record, index, tokens) {
   const turn = record.turns[index];
   const { panel, move, open } = tokenPanel(record, turn, tokens);
   const body = html("div", "turn-body");
@@ -56,8 +35,9 @@ export function showTurn(host, record, index, tokens) {
   raw.addEventListener("click", toggleRaw);
   fill();
   const title = html("h2", "panel-title", { textContent: `Turn ${index + 1} of ${record.turns.length}` });
-  host.replaceChildren(html("div", "turn-head", {}, title, raw), body, panel);
-  if (index === record.turns.length - 1) host.append(ending(record));
+  hosts.response.replaceChildren(html("div", "turn-head", {}, title, raw), body);
+  hosts.outcome.replaceChildren(html("h2", "panel-title", { textContent: "Outcome" }), ...outcomeOf(record, index));
+  hosts.tokens.replaceChildren(panel);
   open();
   return { move, toggleRaw };
 }
@@ -67,7 +47,6 @@ function parts(turn) {
   return [
     folded("Prompt: its messages", turn.prompt, "openPrompt", () => messageList(turn.messages)),
     section("Thought", textBlock(turn.thought, "The model wrote no thought."), copyButton(turn.thought)),
-    section("Actions", actions(turn)),
     folded("Response as sampled", turn.response, "openResponse", () => textBlock(turn.response, "Nothing.")),
   ];
 }
@@ -130,50 +109,6 @@ function copyButton(text) {
   return copy;
 }
 
-/** @param {Turn} turn */
-function actions(turn) {
-  const list = html("ol", "turn-actions");
-  for (const frame of turn.frames) {
-    const outcome = `${frame.effective ? "changed the state" : "nothing changed"}${frame.reward ? `, reward ${signed(frame.reward)}` : ""}`;
-    list.append(
-      html(
-        "li",
-        frame.effective ? "" : "turn-action--idle",
-        {},
-        html("b", "mono", { textContent: visibleString(frame.action) }),
-        html("span", "muted", { textContent: ` ${outcome}` }),
-      ),
-    );
-  }
-  // of an imported turn what the actions led to is not known
-  for (const action of turn.frames.length ? [] : turn.executed) {
-    list.append(html("li", "", {}, html("b", "mono", { textContent: visibleString(action) })));
-  }
-  const ignored = turn.parsed.slice(turn.executed.length);
-  if (ignored.length) {
-    list.append(html("li", "turn-action--idle", { textContent: `not done: ${ignored.map(visibleString).join(", ")}` }));
-  }
-  /** @type {HTMLElement[]} */
-  const body = [list];
-  if (!turn.frames.length) {
-    const imported = turn.response_end === 0; // without tokens
-    const why = imported ? "What the actions did is not in the file." : "No action was done.";
-    body.unshift(html("p", "muted", { textContent: why }));
-  }
-  if (turn.surplus) body.unshift(html("p", "muted turn-surplus", { textContent: played(turn) }));
-  if (turn.parse !== "ok") {
-    const text = `The response: ${visibleString(PARSE[turn.parse] ?? turn.parse)}.`;
-    body.unshift(html("p", "turn-fault", { textContent: text }));
-  }
-  return html("div", "", {}, ...body);
-}
-
-/** @param {TrajectoryRecord} record */
-function ending(record) {
-  const text = record.fault ? visibleString(record.fault) : (STOPS[record.stop] ?? visibleString(record.stop));
-  return html("p", `turn-ending${record.success ? " turn-ending--solved" : ""}`, { textContent: text });
-}
-
 /**
  * @param {HTMLElement} host
  * @param {TrajectoryRecord} record
@@ -216,13 +151,3 @@ export function showFacts(host, record, index) {
     ]),
   );
 }
-
-/**
- * @param {unknown} value
- * @returns {value is number}
- */
-const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
-/** @param {number | null} value */
-const fixed = (value) => (isNumber(value) ? value.toFixed(3) : "–");
-/** @param {number | null} value */
-const signed = (value) => (isNumber(value) ? `${value > 0 ? "+" : ""}${value.toFixed(2)}` : "–");

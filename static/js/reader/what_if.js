@@ -5,7 +5,7 @@ import { drawBoard } from "../environments/board.js";
 import { LiveSocket } from "../core/live_socket.js";
 import { showConnection } from "../core/connection_status.js";
 import { html } from "../core/html.js";
-import { STOPS } from "./turn.js";
+import { STOPS } from "./outcome.js";
 import { showText, visibleString } from "../core/visible_text.js";
 
 /**
@@ -246,21 +246,38 @@ function promptOf(turn) {
 }
 
 /**
- * Marks the first turn in which prompts, actions or responses differ. A difference of prompts causes the others.
+ * Marks the first turn with another prompt or other actions; before it the first one in which only the words differ.
  * @param {number} last
  */
 function markDivergence(last) {
+  let isWorded = false;
   for (let turn = fork; turn < last; turn += 1) {
     const [mine, other] = [original?.turns[turn], forked.get(turn)];
     if (!original || !(other ? other.done : record)) return; // not known yet, or never
     const why = difference(mine, other);
-    if (!why) continue;
-    const row = byId(`what-if-turn-${turn}`);
-    row.classList.add("what-if-row--diverges");
-    find(row, "h3").textContent = `Turn ${turn + 1}: diverges here, ${why}`;
-    return;
+    if (why) {
+      mark(turn, "what-if-row--diverges", `diverges here, ${why}`);
+      return;
+    }
+    if (!isWorded && mine?.response !== other?.response) {
+      mark(turn, "what-if-row--words", "the same actions in other words");
+      isWorded = true;
+    }
   }
-  if (record) rows.append(html("p", "muted", { textContent: "They are the same to the end." }));
+  if (!record) return;
+  const textContent = isWorded ? "They act the same to the end." : "They are the same to the end.";
+  rows.append(html("p", "muted", { textContent }));
+}
+
+/**
+ * @param {number} turn
+ * @param {string} look
+ * @param {string} words
+ */
+function mark(turn, look, words) {
+  const row = byId(`what-if-turn-${turn}`);
+  row.classList.add(look);
+  find(row, "h3").textContent = `Turn ${turn + 1}: ${words}`;
 }
 
 /**
@@ -270,8 +287,7 @@ function markDivergence(last) {
 function difference(mine, other) {
   if (!mine || !other) return "one of them has ended";
   if (mine.prompt !== other.prompt) return "in the prompt";
-  if (mine.executed.join("\n") !== (other.executed ?? []).join("\n")) return "in the actions";
-  return mine.response === other.response ? "" : "only in wording";
+  return mine.executed.join("\n") === (other.executed ?? []).join("\n") ? "" : "in the actions";
 }
 
 async function begin() {

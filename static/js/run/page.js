@@ -15,6 +15,7 @@ import { showConnection } from "../core/connection_status.js";
 import { prepareControls, unsaved } from "./controls.js";
 import { prepareVerdict, showState, showVerdict } from "./header.js";
 import { Panels } from "./panels.js";
+import { showStanding } from "./standing.js";
 import { RunStore } from "./store.js";
 import { makeTabs, WITH_CHARTS } from "./tabs/index.js";
 import { markSmallCharts } from "../charts/small_chart.js";
@@ -75,6 +76,7 @@ async function draw() {
   } finally {
     showState(state, store); // even if the view failed
     showVerdict(state);
+    showStanding(state, { address: root.dataset.control ?? "", onState: takeState });
     showTools();
   }
 }
@@ -207,11 +209,14 @@ function prepare() {
   prepareControls(root.dataset.control ?? "", {
     state: () => state.state,
     lost: () => unsaved(store.steps, store.checkpoints),
-    onState: (next) => {
-      setState({ ...state, ...next });
-      requestDraw();
-    },
+    onState: takeState,
   });
+}
+
+/** @param {Partial<RunState>} next */
+function takeState(next) {
+  setState({ ...state, ...next });
+  requestDraw();
 }
 
 setState(state);

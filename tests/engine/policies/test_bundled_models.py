@@ -52,7 +52,7 @@ def test_there_is_a_recipe_for_each_bundled_model() -> None:
 def test_a_bundled_model_is_found_by_its_name_and_is_small(name: str) -> None:
     check_model_path(name)
     model, words = load_model(name)
-    assert 500_000 < model.num_parameters() < 1_000_000
+    assert 500_000 < model.num_parameters() < 1_500_000
     assert (BUNDLED[name] / "model.safetensors").stat().st_size < MOST_BYTES
     assert words.decode(words.encode("Make 24 of 3 8", add_special_tokens=False)) == "Make 24 of 3 8"
 
@@ -77,15 +77,10 @@ def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
 
 
 @pytest.mark.parametrize("recipe", PROMPT_TOKENS, ids=lambda recipe: recipe.name)
-def test_a_digit_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
+def test_a_digit_or_what_the_recipe_says_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
     words = load_tokenizer(recipe.name)
-    assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [
-        " ",
-        "3",
-        "0",
-        "5",
-        "\n",
-    ]
+    digits = [" 3", "0", "5"] if " 3" in recipe.phrases else [" ", "305"] if recipe.phrases else [" ", "3", "0", "5"]
+    assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [*digits, "\n"]
     for component in recipe.mix:
         config = EnvironmentConfig.model_validate(component.config)
         prompt = system_prompt(config, environment_of(config), think=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from django.test import Client
 
@@ -51,8 +53,50 @@ def test_members_are_shown_side_by_side_with_the_first_differences_marked(
             ),
             None,
         )
-        assert column.aligned.divergences.get("action") == (None if first is None else first + 1)
-    assert "diverges here: different text" in page.content.decode()
+        found = column.aligned.divergence
+        assert (found and found.turn) == (None if first is None else first + 1)
+        assert column.jump == ("" if first is None else f"#turn-{first + 1}")
+
+
+def test_the_first_other_action_is_marked_in_both_columns_and_other_words_are_not(
+    browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turn(response: str, *executed: str) -> Mapping[str, object]:
+        frames = [{"action": name, "effective": True, "drawing": None, "observation": name} for name in executed]
+        numbers = dict.fromkeys(("reward", "penalty", "return_to_go", "advantage", "entropy"), 0.0)
+        return {"response": response, "thought": response, "executed": list(executed), "frames": frames} | numbers | {
+            "parse": "ok", "surplus": 0, "parsed": list(executed),
+        }  # fmt: skip
+
+    start = {"observation": "start", "drawing": None}
+    records = {
+        rows[0].pk: {"initial": start, "turns": [turn("a", "Up"), turn("b", "Up", "Left")]},
+        rows[1].pk: {"initial": start, "turns": [turn("other words", "Up"), turn("c", "Up", "Down")]},
+    }
+    monkeypatch.setattr(services, "record", lambda row: records[row.pk])
+    page = browser.get(address(run, rows[:2]))
+    shown = page.content.decode()
+    first, second = page.context["rows"]
+    assert first.is_alike and not any(slot.diverges for slot in first.slots)
+    assert "same state and actions, other words" in shown
+    assert [[action.diverges for action in slot.actions] for slot in second.slots] == [[False, True], [False, True]]
+    assert f"member {rows[1].member} diverges here" in shown
+    assert "diverges here: Down, not Left" in shown
+    assert 'href="#turn-2">First divergence: turn 2</a>' in shown
+
+
+def test_a_divergence_on_another_page_is_jumped_to_there(
+    browser: Client, run: Run, rows: list[Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.trajectories.comparison.TURNS", 1)
+    read = services.record
+    changed = read(rows[0])
+    changed["turns"] = changed["turns"][:1] * 3
+    other = {**changed, "turns": [*changed["turns"][:2], {**changed["turns"][2], "executed": ["Fly"]}]}
+    monkeypatch.setattr(services, "record", lambda row: changed if row.pk == rows[0].pk else other)
+    jump = browser.get(address(run, rows[:2])).context["columns"][1].jump
+    assert jump == f"?ids={rows[0].pk},{rows[1].pk}&from=3#turn-3"
+    assert [row.number for row in browser.get(f"{address(run, rows[:2])}&from=3").context["rows"]] == [3]
 
 
 def test_the_number_side_by_side_is_limited_and_the_page_says_so(

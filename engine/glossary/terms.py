@@ -1,0 +1,41 @@
+"""Terms that are no metrics: what pages mean by words of trajectories and of the queue. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    key: str  # the end of its address
+    title: str
+    meaning: str
+
+
+TERMS = (
+    Term(
+        key="divergence",
+        title="Divergence of trajectories",
+        meaning="Two trajectories diverge at the first action that differs: the first turn in which other actions were "
+        "executed, or that only one of them has. Other words for the same actions are no divergence, and neither is "
+        "another outcome of the same actions in the same state; both are shown, less prominently. States are the same "
+        "if their drawings are, or their texts where there is no drawing.",
+    ),
+    Term(
+        key="return-to-go",
+        title="Return to go",
+        meaning="The rewards and penalties of a turn and of all later turns of its trajectory.",
+    ),
+    Term(
+        key="engine-slot",
+        title="Engine slot",
+        meaning="One of the engines that may be loaded at once (STARBOARD_MAX_PARALLEL_RUNS). A run holds its slot "
+        "from its start to its end, also while it is paused or waits to restart after a failure.",
+    ),
+    Term(
+        key="queue",
+        title="Queue",
+        meaning="Runs that wait for an engine slot. The next one is that with the highest priority, and of several "
+        "with the same priority the one that was queued first. Moving a run up or down sets priorities.",
+    ),
+)

@@ -1,0 +1,191 @@
+"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, by priority, then the oldest first.
+
+A queued run is a row and uses no resources. What it waits for is written in the row; pages also show its position and
+link to the runs that hold the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from webapp.audit.services import Actor, record
+from webapp.runs.models import Run
+from webapp.runs.services import NO_WORKER_YET
+from webapp.runs.states import SUPERVISED, RunState
+from webapp.updates import publish_run
+
+MANY = 20  # positions that are written into rows; every change of the queue would rewrite those of thousands
+NAMED = 3  # runs that hold slots
+NAME_LENGTH = 40
+REASON_LENGTH = 200
+
+Direction = Literal["up", "down", "first"]
+
+
+class Holder(NamedTuple):
+    """A run that has an engine slot."""
+
+    pk: str
+    name: str
+    state: str
+    last_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a run stands. `words` are text and the runs that it names; `position` is 0 for a run that is not queued."""
+
+    words: list[str | Holder]
+    position: int = 0
+    length: int = 0
+
+    @property
+    def text(self) -> str:
+        parts = [word if isinstance(word, str) else f"'{_short(word.name)}'" for word in self.words]
+        return "".join(parts)[:REASON_LENGTH]
+
+    def as_json(self) -> dict[str, object]:
+        words = [word if isinstance(word, str) else {"run": word.pk, "name": word.name} for word in self.words]
+        return {"words": words, "position": self.position, "length": self.length}
+
+
+def slots() -> int:
+    return int(getattr(settings, "STARBOARD_MAX_PARALLEL_RUNS", 1))
+
+
+def due() -> list[str]:
+    """The queued runs that have a free slot, the next one first."""
+    free = slots() - Run.objects.filter(_holds_a_slot()).count()
+    return list(waiting().values_list("pk", flat=True)[: max(0, free)])
+
+
+def waiting() -> QuerySet[Run]:
+    """The queue in its order."""
+    return Run.objects.filter(state=RunState.QUEUED).exclude(_holds_a_slot()).order_by("-priority", "queued_at", "pk")
+
+
+def _holds_a_slot() -> Q:
+    """A run keeps its slot while it is paused, and while it waits between a failure and its restart."""
+    return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_at__gt=timezone.now())
+
+
+def _holders() -> list[Holder]:
+    rows = Run.objects.filter(_holds_a_slot()).order_by("queued_at").values_list("pk", "name", "state", "last_seq")
+    return [Holder(*row) for row in rows]
+
+
+def report() -> None:
+    """Writes into the rows of queued runs what they wait for, and notifies pages where that has changed: theirs, and
+    those of paused runs that hold them up."""
+    holders = _holders()
+    queued = list(waiting().only("pk", "wait_reason", "last_seq"))
+    changed: dict[str, int] = {}
+    for position, run in enumerate(queued, start=1):
+        reason = standing_at(position, len(queued), holders, slots()).text
+        if position > MANY:
+            reason = f"Waits for more than {MANY} queued runs before it"
+        if reason != run.wait_reason:
+            Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(wait_reason=reason)
+            changed[run.pk] = run.last_seq
+    if changed:
+        changed |= {holder.pk: holder.last_seq for holder in holders if holder.state == RunState.PAUSED}
+    for pk, seq in changed.items():
+        publish_run(pk, seq)
+
+
+def standings(runs: Sequence[Run]) -> dict[str, Standing]:
+    """Of those of the runs that are in the queue, or paused while others wait; with as many queries as for one. A run
+    that restarts after a failure is not among them: it has kept its slot."""
+    concerned = [run for run in runs if run.shown_as in (RunState.QUEUED, RunState.PAUSED)]
+    if not concerned:
+        return {}
+    queue = {pk: position for position, pk in enumerate(waiting().values_list("pk", flat=True), start=1)}
+    holders = _holders()
+    found = {run.pk: standing_at(queue[run.pk], len(queue), holders, slots()) for run in concerned if run.pk in queue}
+    if queue and len(holders) >= slots():
+        paused = Standing(
+            words=[f"It holds its engine slot, and {_waiting_runs(len(queue))} for it: resume or stop it."]
+        )
+        found |= {run.pk: paused for run in concerned if run.state == RunState.PAUSED}
+    return found
+
+
+def standing_at(position: int, length: int, holders: list[Holder], slots: int) -> Standing:
+    """Of the run at `position` (from 1) of `length`, while `holders` have slots."""
+    if position <= slots - len(holders):
+        return Standing(words=[NO_WORKER_YET], position=position, length=length)
+    words: list[str | Holder] = [f"{_ordinal(position)} of {length} in the queue. Waits for "]
+    paused = [holder for holder in holders if holder.state == RunState.PAUSED]
+    named = (paused or holders)[:NAMED]
+    for index, holder in enumerate(named):
+        words += [" or "] * (index > 0) + [holder]
+    if paused:
+        words.append(_paused_words(len(paused), slots))
+    else:
+        words.append(f" to finish ({len(holders)} of {slots} engine slots in use)")
+    return Standing(words=words, position=position, length=length)
+
+
+def _paused_words(count: int, slots: int) -> str:
+    if count > 1:
+        return ", which are paused and hold slots: resume or stop one"
+    return f", which is paused and holds {'the' if slots == 1 else 'a'} slot: resume or stop it"
+
+
+def _waiting_runs(count: int) -> str:
+    return "1 queued run waits" if count == 1 else f"{count} queued runs wait"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
+
+
+def _ordinal(number: int) -> str:
+    teens = 10 < number % 100 < 20
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def reorder(run: Run, user: Actor, direction: Direction) -> bool:
+    """Moves the run in the queue by setting priorities; False if it is not queued or already there."""
+    with transaction.atomic():
+        queue = list(waiting().select_for_update().only("pk", "priority", "queued_at"))
+        before = next((index for index, one in enumerate(queue) if one.pk == run.pk), None)
+        after = _target(before, len(queue), direction)
+        moved = before is not None and before != after
+        if before is not None and moved:
+            queue.insert(after, queue.pop(before))
+            for pk, priority in _new_priorities(queue).items():
+                Run.objects.filter(pk=pk).update(priority=priority)
+        positions = {"from": _ordinal(before + 1), "to": _ordinal(after + 1)} if before is not None and moved else {}
+        record(run, user, f"queue_{direction}", moved, **positions)
+    run.refresh_from_db()
+    transaction.on_commit(report)
+    return moved
+
+
+def _target(before: int | None, length: int, direction: Direction) -> int:
+    if before is None or direction == "first":
+        return 0
+    return max(0, before - 1) if direction == "up" else min(length - 1, before + 1)
+
+
+def _new_priorities(order: Sequence[Run]) -> dict[str, int]:
+    """Those that have to rise for this order, from its end: nobody rises higher than the order needs, and runs that are
+    queued later come last as ever."""
+    changed = {}
+    following: Run | None = None
+    for run in reversed(order):
+        if following is not None:
+            is_older = (run.queued_at, run.pk) < (following.queued_at, following.pk)
+            needed = following.priority + (0 if is_older else 1)
+            if run.priority < needed:
+                changed[run.pk] = run.priority = needed
+        following = run
+    return changed
