@@ -41,9 +41,11 @@ def train_main(argv: list[str]) -> int:
 
     config = read_config(options.config, options.set)
 
+    from engine.log_format import log_to_standard_error
     from engine.sinks import print_event
     from engine.training.session import train
 
+    log_to_standard_error()
     return train(config, options.run_dir, resume=options.resume, sinks=[] if options.quiet else [print_event])
 
 

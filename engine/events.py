@@ -113,10 +113,9 @@ class Change(BaseModel):
     new: Any
 
 
-class EvaluationCompleted(EventBase):
-    """Held-out episodes of one environment; `low` and `high` are its 95% Wilson interval."""
+class HeldOutResult(EventBase):
+    """Held-out episodes of one environment; `low` and `high` are their 95% Wilson interval."""
 
-    kind: Literal["evaluation_completed"] = "evaluation_completed"
     environment: str  # the tag in the config
     episodes: int
     successes: int
@@ -130,12 +129,26 @@ class EvaluationCompleted(EventBase):
     faults: int = 0  # episodes without an outcome (environment failure, no room); not in `episodes`
     problems: int = 0  # distinct ones among the episodes; 0 if it is not known
     trained_on: int = 0  # episodes whose problem the run has trained on
+
+
+class EvaluationCompleted(HeldOutResult):
+    """An evaluation of the trainer's own, after its step."""
+
+    kind: Literal["evaluation_completed"] = "evaluation_completed"
     final: bool = False
+
+
+class CheckpointEvaluated(HeldOutResult):
+    """A requested evaluation of the checkpoint of `step`, recorded when it ended: perhaps many steps later. The verdict
+    and the alert rules read only `EvaluationCompleted`, whose schedule does not depend on what users request."""
+
+    kind: Literal["checkpoint_evaluated"] = "checkpoint_evaluated"
 
 
 class ProblemsPlayed(EventBase):
     """Which problems the episodes of an evaluation had and which were solved, so that evaluations can be compared on
-    the problems that both played. It follows its `evaluation_completed` and takes 20 bytes an episode.
+    the problems that both played. It follows its `evaluation_completed` or `checkpoint_evaluated` and takes 20 bytes an
+    episode.
 
     `problems` are hashes of 16 hexadecimal digits, one for each episode with an outcome; `solved` has as many digits, 1
     for a success.
@@ -146,6 +159,7 @@ class ProblemsPlayed(EventBase):
     problems: list[Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]]
     solved: Annotated[str, Field(pattern=r"^[01]*$")]
     final: bool = False
+    requested: bool = False  # of a `checkpoint_evaluated`
 
     @model_validator(mode="after")
     def _one_outcome_for_each(self) -> Self:
@@ -230,6 +244,7 @@ Event = Annotated[
     | TrajectoriesRecorded
     | TrajectoriesRemoved
     | EvaluationCompleted
+    | CheckpointEvaluated
     | ProblemsPlayed
     | CheckpointSaved
     | SettingsChanged

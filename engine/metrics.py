@@ -28,6 +28,7 @@ SECTIONS: tuple[Section, ...] = (
     Section("gradient", "Gradients"),
     Section("time", "Time"),
     Section("perf", "Throughput"),
+    Section("system", "System"),
     Section("cluster", "Cluster"),
 )
 

@@ -6,6 +6,7 @@ import sys
 
 from engine.events import (
     AlertRaised,
+    CheckpointEvaluated,
     CheckpointSaved,
     ClusterReleased,
     EvaluationCompleted,
@@ -16,15 +17,28 @@ from engine.events import (
     StepCompleted,
     VerdictUpdated,
 )
+from engine.log_format import stamped
 
+LEVELS = {"watch": "WARNING", "warn": "WARNING", "critical": "ERROR", "dead": "ERROR"}
 SHOWN = ("rollout/success", "reward/mean", "reward/within_group_std", "policy/entropy", "optim/grad_norm", "time/step")
 
 
 def print_event(event: Event) -> None:
-    """Prints one line of progress on standard output."""
+    """Prints one line of progress on standard output; in a file with its time and level."""
     if line := describe(event):
-        sys.stdout.write(line + "\n")
+        shown = line if sys.stdout.isatty() else stamped(level_of(event), line, at=event.time)
+        sys.stdout.write(shown + "\n")
         sys.stdout.flush()
+
+
+def level_of(event: Event) -> str:
+    match event:
+        case AlertRaised():
+            return LEVELS[event.severity]
+        case RunFailed():
+            return "ERROR"
+        case _:
+            return "INFO"
 
 
 def describe(event: Event) -> str:
@@ -37,10 +51,11 @@ def describe(event: Event) -> str:
         case StepCompleted():
             shown = "  ".join(f"{name} {event.metrics[name]:.3f}" for name in SHOWN if name in event.metrics)
             return f"step {event.step}: {shown}{'  skipped' if event.skipped else ''}"
-        case EvaluationCompleted():
+        case EvaluationCompleted() | CheckpointEvaluated():
             faults = f", {event.faults} more failed" if event.faults else ""
+            what = "evaluation at" if isinstance(event, EvaluationCompleted) else "requested evaluation of"
             return (
-                f"evaluation at step {event.step}: {event.environment} success {event.success:.3f} "
+                f"{what} step {event.step}: {event.environment} success {event.success:.3f} "
                 f"[{event.low:.3f}, {event.high:.3f}] over {event.episodes}{faults}"
             )
         case AlertRaised():

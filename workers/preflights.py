@@ -22,7 +22,7 @@ from webapp.environments.preflight_queue import enqueue
 from workers import lease
 from workers.control import write_json
 from workers.process import engine_start, start, sweep
-from workers.tail import log_tail
+from workers.tail import log_tail, why_it_ended
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ PLAYER_MIB = 4096  # a model needs what it needs
 POLL_SECONDS = 0.3
 SWEEP_SECONDS = 30.0
 LARGEST_REPORT = 8 << 20
-LONGEST_MESSAGE = 500
 Outcome = dict[str, Any]  # fields of the row
 
 
@@ -100,7 +99,7 @@ def _play(preflight: Preflight, shutdown: threading.Event) -> Outcome:
         return interruption
     if status == 0:
         return {"state": PreflightState.FINISHED}
-    return _failed(_why(log_tail(preflight.folder / "engine.log"), status))
+    return _failed(why_it_ended(log_tail(preflight.folder / "engine.log"), status))
 
 
 def _start(preflight: Preflight) -> subprocess.Popen[bytes]:
@@ -138,15 +137,6 @@ def _interruption(preflight: Preflight, *, late: bool, shutdown: threading.Event
     if late:
         return _failed(f"It took longer than {seconds:g} s. Play fewer problems or rollouts.")
     return _failed("The worker was shut down. Start it again.") if shutdown.is_set() else None
-
-
-def _why(log: str, status: int) -> str:
-    """The error that the engine reported; of one that ended otherwise its status and last line."""
-    _, reported, error = f"\n{log}".rpartition("\nerror: ")
-    if reported:
-        return error.strip()[:LONGEST_MESSAGE]
-    lines = log.strip().splitlines()[-1:]
-    return f"The engine ended with exit status {status}. {' '.join(lines)[:LONGEST_MESSAGE]}"
 
 
 def _failed(message: str) -> Outcome:

@@ -10,11 +10,13 @@ from typing import Any, assert_never
 from engine.events import (
     MACHINES,
     AlertRaised,
+    CheckpointEvaluated,
     CheckpointSaved,
     ClusterReleased,
     EvaluationCompleted,
     Event,
     GroupsFiltered,
+    HeldOutResult,
     PhaseChanged,
     ProblemsPlayed,
     RunFailed,
@@ -39,13 +41,16 @@ LONGEST_WAIT_REASON = 200  # characters of the column
 STEP_FIELDS = ("seq", "attempt", "epoch", "time", "tokens", "seconds", "skipped", "metrics")
 GROUP_FIELDS = ("seq", "attempt", "threshold", "scores", "kept")
 GROUP_DETAIL = ("tags", "groups", "environments", "seeds", "returns", "stds", "filter")
-EVALUATION_KEYS = ("step", "environment", "final")
+EVALUATION_KEYS = ("step", "environment", "final", "requested")
 EVALUATION_VALUES = (
     "time", "episodes", "successes", "success", "low", "high", "mean_return", "faults", "problems", "trained_on",
     "first_seed", "temperature",
 )  # fmt: skip
-EVALUATION_FIELDS = (*EVALUATION_KEYS, *EVALUATION_VALUES)
+EVALUATION_FIELDS = ("step", "environment", *EVALUATION_VALUES)
 CHECKPOINT_FIELDS = ("step", "path", "bytes", "reason", "time")
+
+
+EvaluationKey = tuple[int, str, bool, bool]  # the values of `EVALUATION_KEYS`
 
 
 @dataclass(slots=True)
@@ -61,8 +66,8 @@ class Rows:
     removed: set[str] = field(default_factory=set)  # files that retention removed
     texts: dict[str, dict[int, TrajectoryText]] = field(default_factory=dict)  # by file and offset
     lost: dict[str, list[LostTrajectory]] = field(default_factory=dict)  # by file
-    evaluations: dict[tuple[int, str, bool], Evaluation] = field(default_factory=dict)
-    played: dict[tuple[int, str, bool], ProblemsPlayed] = field(default_factory=dict)
+    evaluations: dict[EvaluationKey, Evaluation] = field(default_factory=dict)
+    played: dict[EvaluationKey, ProblemsPlayed] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
     cut: int | None = None
@@ -86,10 +91,11 @@ class Rows:
             case TrajectoriesRemoved():
                 self._remove_trajectories(event)
             case EvaluationCompleted():
-                row = Evaluation(run=self.run, **{name: getattr(event, name) for name in EVALUATION_FIELDS})
-                self.evaluations[row.step, row.environment, row.final] = row
+                self._add_evaluation(event, final=event.final)
+            case CheckpointEvaluated():
+                self._add_evaluation(event, requested=True)
             case ProblemsPlayed() if event.problems:
-                self.played[event.step, event.environment, event.final] = event
+                self.played[event.step, event.environment, event.final, event.requested] = event
             case CheckpointSaved():
                 values = {name: getattr(event, name) for name in CHECKPOINT_FIELDS}
                 self.checkpoints[event.path] = Checkpoint(run=self.run, **values)
@@ -101,6 +107,11 @@ class Rows:
                 pass  # stored as event rows only
             case _:
                 assert_never(event)
+
+    def _add_evaluation(self, event: HeldOutResult, *, final: bool = False, requested: bool = False) -> None:
+        values = {name: getattr(event, name) for name in EVALUATION_FIELDS}
+        row = Evaluation(run=self.run, final=final, requested=requested, **values)
+        self.evaluations[row.step, row.environment, final, requested] = row
 
     def _start(self, event: RunStarted) -> None:
         if event.attempt > 1:

@@ -13,6 +13,7 @@ from engine.events import Event, TrajectoriesRecorded, parse_event
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 4 << 20
+LONGEST_REASON = 500
 ABSENT = (FileNotFoundError, NotADirectoryError)
 # PostgreSQL refuses NUL in text and JSON; output of a model or an environment may contain it.
 NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
@@ -96,3 +97,12 @@ def log_tail(path: Path, lines: int = 12, limit: int = 16_384) -> str:
     except ABSENT:
         return ""
     return "\n".join(text.rstrip().splitlines()[-lines:])
+
+
+def why_it_ended(log: str, status: int) -> str:
+    """The error that an engine printed; of one that ended otherwise its exit status and last line."""
+    _, reported, error = f"\n{log}".rpartition("\nerror: ")
+    if reported:
+        return error.strip()[:LONGEST_REASON]
+    lines = log.strip().splitlines()[-1:]
+    return f"The engine ended with exit status {status}. {' '.join(lines)[:LONGEST_REASON]}"

@@ -11,8 +11,8 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs import queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
-from workers import environment_calls, housekeeping, lease, preflights, turns, what_if
-from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
+from workers import environment_calls, evaluations, housekeeping, lease, preflights, turns, what_if
+from workers.app import ADOPT, CALL, EVALUATE, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
 from workers.indexing import index
 from workers.supervisor import supervise
 
@@ -46,6 +46,8 @@ def adopt_unsupervised_runs() -> None:
     what_if.dispatch_next()
     preflights.fail_abandoned()
     preflights.dispatch_next()
+    evaluations.fail_abandoned()
+    evaluations.dispatch_next()
 
 
 @app.task(name=WHAT_IF)
@@ -60,6 +62,13 @@ def play_preflight(pk: int) -> None:
     """Plays a queued pre-flight unless another one is running."""
     if not SHUTDOWN.is_set() and preflights.play(pk, SHUTDOWN):
         preflights.dispatch_next()
+
+
+@app.task(name=EVALUATE)
+def evaluate_checkpoint(pk: int) -> None:
+    """Plays a queued evaluation of a checkpoint unless another one is running."""
+    if not SHUTDOWN.is_set() and evaluations.play(pk, SHUTDOWN):
+        evaluations.dispatch_next()
 
 
 @app.task(name=CALL)

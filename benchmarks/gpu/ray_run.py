@@ -34,7 +34,7 @@ ARRANGEMENTS: dict[str, dict[str, Any]] = {
     "disaggregated": {"placement": "disaggregated"},
     "overlap": {"placement": "disaggregated", "overlap": True},
 }
-REPORTED = ("time/", "perf/", "cluster/", "policy/sampler_gap", "policy/staleness")
+REPORTED = ("time/", "perf/", "system/", "cluster/", "policy/sampler_gap", "policy/staleness")
 
 
 def main() -> int:

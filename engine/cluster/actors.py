@@ -21,7 +21,7 @@ from engine.cpu_threads import threads_for
 
 GPU_THREADS = 4
 CLOSE_SECONDS = 5.0  # for the environments of actors that are about to end
-MEANS = frozenset({"perf/gpu_share"})  # of the other GPU metrics the maximum: one full device ends the run
+MEANS = frozenset({"system/gpu_share"})  # of the other GPU metrics the maximum: one full device ends the run
 Call = tuple[str, Any]  # an actor's name, and the reference to the result
 
 
@@ -146,7 +146,7 @@ def environment_calls(pool: ActorPool) -> list[Call]:
 
 
 def gpu_metrics_by_role(role: str, actors: Sequence[dict[str, float]]) -> dict[str, float]:
-    """`perf/gpu_share/learner` and so on, over the actors of a role."""
+    """`system/gpu_share/learner` and so on, over the actors of a role."""
     names = sorted({name for metrics in actors for name in metrics})
     values = {name: [metrics[name] for metrics in actors if name in metrics] for name in names}
     return {f"{name}/{role}": statistics.fmean(of) if name in MEANS else max(of) for name, of in values.items()}

@@ -13,6 +13,7 @@ from engine.errors import CheckpointError, ConfigError
 from engine.evaluation import output
 from engine.evaluation.evaluation import Plan, evaluate
 from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
+from engine.evaluation.recording import checkpoint_step, record, require_recordable
 from engine.evaluation.seeds import read_seeds, seed_range
 
 DESCRIPTION = """Play held-out problems with a checkpoint, a local model or an endpoint, and report its success rate."""
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
         help="sampling temperatures; 0 is greedy; each one is evaluated",
     )
     add("--out", type=Path, metavar="DIR", help="directory for results.jsonl, results.parquet and summary.json")
+    add("--record", action="store_true", help="add the results to the events of the checkpoint's run")
     add("--concurrency", type=int, default=8, help="concurrent requests to the endpoint")
     add("--timeout", type=float, default=120.0, help="timeout of one request in seconds")
     add("--retries", type=int, default=6, help="retries of a request after a transient failure")
@@ -61,16 +63,19 @@ def parser() -> argparse.ArgumentParser:
 
 
 def evaluate_main(argv: list[str]) -> int:
-    """Exit status 0 only if every requested episode has a score."""
+    """Exit status 0 only if every requested episode has a score, or if results have been recorded."""
     options = parser().parse_args(argv)
     config, run_directory = read_source(options.source, options.set)
     plan = plan_of(config, options)
     for environment in plan.environments:
         require_solvable(config.model_copy(update={"environments": [environment]}))
+    if options.record:
+        require_recordable(plan, config)
     if options.out is not None:
         output.prepare_directory(options.out)
     model_under_test = evaluated_model_of(config, options, run_directory)
     try:
+        step = checkpoint_step(model_under_test.name, run_directory) if options.record else None
         outcome = evaluate(config, model_under_test, plan)
     finally:
         model_under_test.close()
@@ -79,11 +84,13 @@ def evaluate_main(argv: list[str]) -> int:
     sys.stdout.write(output.table(outcome) + "\n")
     if outcome.failure is not None:
         raise outcome.failure
+    if step is not None and run_directory is not None:
+        record(outcome, step=step, run_directory=Path(run_directory))
     if not outcome.complete:
         reasons = dict.fromkeys(result.error for result in outcome.results if result.error)
         sys.stderr.write("".join(f"error: {reason}\n" for reason in list(reasons)[:5]))
         sys.stderr.write(f"error: {outcome.unscored} of {len(outcome.results)} episodes were not scored.\n")
-    return 0 if outcome.complete else 1
+    return 0 if outcome.complete or step is not None else 1
 
 
 def read_source(path: Path, overrides: list[str]) -> tuple[RunConfig, str | None]:

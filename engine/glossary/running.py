@@ -41,41 +41,60 @@ PERF = (
         better="higher", meaning="Tokens of the kept trajectories per second of update.",
         formula="tokens of kept trajectories / time of update", bad="Half of its usual level: a busy machine.",
     ),
+)  # fmt: skip
+
+SYSTEM = (
     Metric(
-        name="perf/memory_mb", section="perf", title="Peak memory", unit="MB", low=0, better="lower",
-        meaning="Peak memory of the engine so far.",
-        bad="Rising step by step towards the machine's limit: lower optimizer.micro_batch_tokens.",
+        name="system/gpu_share", section="system", title="GPU utilization", unit="share", low=0, high=1,
+        better="higher",
+        meaning="Share of the step in which the GPU was busy, polled once a second from the driver (NVML).",
+        bad="Below one half: the GPU waits for environments or the host.",
     ),
     Metric(
-        name="perf/cpu_cores", section="perf", title="CPU cores used", unit="cores", low=0,
+        name="system/gpu_memory_gb", section="system", title="Peak GPU memory", unit="GB", low=0, better="lower",
+        meaning="Peak GPU memory of the engine's tensors so far, as torch counts it.",
+        bad="Near the device's memory: lower optimizer.micro_batch_tokens.",
+    ),
+    Metric(
+        name="system/gpu_memory_share", section="system", title="GPU memory utilization", unit="share", low=0, high=1,
+        better="lower", meaning="Share of the device's memory in use, by this engine or other programs.",
+        formula="1 - free / total memory of the device",
+        bad="Near 1 while the engine uses little: another process uses the device.",
+    ),
+    Metric(
+        name="system/host_cpu_share", section="system", title="Host CPU utilization", unit="share", low=0, high=1,
+        meaning="Utilization of all cores by all programs of the machine over the step (/proc/stat).",
+        formula="ticks that were not idle / all ticks; waiting for I/O is idle",
+        bad="Near 1 while the engine uses few cores: other programs take the machine.",
+    ),
+    Metric(
+        name="system/process_cpu_cores", section="system", title="CPU cores of the engine", unit="cores", low=0,
         meaning="Mean number of CPU cores that the engine used over the step, ended child processes included.",
         formula="CPU seconds / seconds",
         bad="Far below the number of cores on a CPU run: the engine waits for something.",
     ),
     Metric(
-        name="perf/host_cpu_share", section="perf", title="Host CPU utilization", unit="share", low=0, high=1,
-        meaning="Utilization of all cores by all programs of the machine over the step.",
-        bad="Near 1 while the engine uses few cores: other programs take the machine.",
-    ),
-    Metric(
-        name="perf/host_memory_share", section="perf", title="Host memory utilization", unit="share", low=0, high=1,
-        better="lower", meaning="Share of the machine's memory that is not available, at the end of the step.",
+        name="system/host_memory_share", section="system", title="Host memory utilization", unit="share", low=0,
+        high=1, better="lower",
+        meaning="Share of the machine's memory that is not available, at the end of the step (/proc/meminfo).",
+        formula="1 - MemAvailable / MemTotal",
         bad="Near 1: the kernel may kill the engine; the run then restarts from its last checkpoint.",
     ),
     Metric(
-        name="perf/gpu_share", section="perf", title="GPU utilization", unit="share", low=0, high=1, better="higher",
-        meaning="Share of the step in which the GPU was busy, polled from the driver once a second.",
-        bad="Below one half: the GPU waits for environments or the host.",
+        name="system/host_memory_gb", section="system", title="Host memory", unit="GB", low=0, better="lower",
+        meaning="Memory of the machine that is not available, at the end of the step, whichever program has it.",
+        formula="MemTotal - MemAvailable",
+        bad="Rising while the engine's own memory does not: another program takes it.",
     ),
     Metric(
-        name="perf/gpu_memory_mb", section="perf", title="Peak GPU memory", unit="MB", low=0, better="lower",
-        meaning="Peak GPU memory of the engine's tensors so far.",
-        bad="Near the device's memory: lower optimizer.micro_batch_tokens.",
+        name="system/process_memory_gb", section="system", title="Memory of the engine", unit="GB", low=0,
+        better="lower", meaning="Resident memory of the engine's process at the end of the step (/proc/self/statm).",
+        bad="Rising step by step: something is kept from each step; compare with response length first.",
     ),
     Metric(
-        name="perf/gpu_memory_share", section="perf", title="GPU memory utilization", unit="share", low=0, high=1,
-        better="lower", meaning="Share of the device's memory in use, by this engine or other programs.",
-        bad="Near 1 while the engine uses little: another process uses the device.",
+        name="system/process_memory_peak_gb", section="system", title="Peak memory of the engine", unit="GB", low=0,
+        better="lower", meaning="Highest resident memory of the engine's process so far.",
+        bad="Near the machine's memory: lower optimizer.micro_batch_tokens.",
     ),
 )  # fmt: skip
 
@@ -110,8 +129,8 @@ CLUSTER = (
 )  # fmt: skip
 
 ROLES = {"learner": "learners", "sampler": "samplers"}
-OVER_ROLES = {"perf/gpu_share": "Mean over the", "perf/gpu_memory_mb": "Maximum over the"}
-OVER_ROLES["perf/gpu_memory_share"] = OVER_ROLES["perf/gpu_memory_mb"]
+OVER_ROLES = {"system/gpu_share": "Mean over the", "system/gpu_memory_gb": "Maximum over the"}
+OVER_ROLES["system/gpu_memory_share"] = OVER_ROLES["system/gpu_memory_gb"]
 # for runs on Ray, whose learners and samplers have their own devices
 BY_ROLE = tuple(
     replace(
@@ -120,9 +139,9 @@ BY_ROLE = tuple(
         title=f"{entry.title}, {several}",
         meaning=f"{entry.meaning} {OVER_ROLES[entry.name]} {several} of a run on Ray.",
     )
-    for entry in PERF
+    for entry in SYSTEM
     if entry.name in OVER_ROLES
     for role, several in ROLES.items()
 )
 
-ENTRIES = (*TIME, *PERF, *BY_ROLE, *CLUSTER)
+ENTRIES = (*TIME, *PERF, *SYSTEM, *BY_ROLE, *CLUSTER)

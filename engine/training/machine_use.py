@@ -16,7 +16,8 @@ import torch
 
 Metrics = dict[str, float]
 SAMPLE_SECONDS = 1.0
-MEGABYTE = 2**20
+GB = 1e9
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class MachineUse:
@@ -30,12 +31,13 @@ class MachineUse:
         (wall, own, busy, total), before = self._now(), self._before
         self._before = (wall, own, busy, total)
         metrics = {
-            "perf/memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-            "perf/cpu_cores": (own - before[1]) / max(wall - before[0], 1e-9),
-            **_memory_share(),
+            "system/process_cpu_cores": (own - before[1]) / max(wall - before[0], 1e-9),
+            "system/process_memory_peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GB,
+            **_process_memory(),
+            **_host_memory(),
         }
         if total > before[3]:
-            metrics["perf/host_cpu_share"] = (busy - before[2]) / (total - before[3])
+            metrics["system/host_cpu_share"] = (busy - before[2]) / (total - before[3])
         return metrics | (self._gpu.take() if self._gpu else {})
 
     def _now(self) -> tuple[float, float, float, float]:
@@ -55,13 +57,22 @@ def _cores() -> tuple[float, float]:
     return float(sum(ticks) - idle), float(sum(ticks))
 
 
-def _memory_share() -> Metrics:
+def _process_memory() -> Metrics:
+    """What the process holds now; empty where there is no `/proc`."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return {}
+    return {"system/process_memory_gb": pages * PAGE / GB}
+
+
+def _host_memory() -> Metrics:
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        total, free = (float(lines[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
+        total, free = (1024 * float(lines[name].split()[0]) for name in ("MemTotal", "MemAvailable"))
     except (OSError, KeyError, ValueError):
         return {}
-    return {"perf/host_memory_share": 1 - free / total}
+    return {"system/host_memory_share": 1 - free / total, "system/host_memory_gb": (total - free) / GB}
 
 
 class GpuClock:
@@ -76,11 +87,11 @@ class GpuClock:
     def take(self) -> Metrics:
         free, total = torch.cuda.mem_get_info()
         metrics = {
-            "perf/gpu_memory_mb": torch.cuda.max_memory_allocated() / MEGABYTE,
-            "perf/gpu_memory_share": 1 - free / total,
+            "system/gpu_memory_gb": torch.cuda.max_memory_allocated() / GB,
+            "system/gpu_memory_share": 1 - free / total,
         }
         shares, self._shares = self._shares, []
-        return metrics | ({"perf/gpu_share": sum(shares) / len(shares)} if shares else {})
+        return metrics | ({"system/gpu_share": sum(shares) / len(shares)} if shares else {})
 
     def _sample(self) -> None:
         while (share := self._utilisation.share() if self._utilisation else None) is not None:

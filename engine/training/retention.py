@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 
-from engine.events import EvaluationCompleted
+from engine.events import HeldOutResult
 
 
 def kept(steps: Iterable[int], *, newest: int, before: Iterable[int], held_out: Mapping[int, float]) -> set[int]:
@@ -25,6 +25,6 @@ def best_of(steps: Iterable[int], held_out: Mapping[int, float]) -> int | None:
     return max(evaluated, key=lambda step: (held_out[step], step), default=None)
 
 
-def success_of(evaluations: Iterable[EvaluationCompleted]) -> float:
+def success_of(evaluations: Iterable[HeldOutResult]) -> float:
     """Mean held-out success over the environments of one evaluation."""
     return fmean(evaluation.success for evaluation in evaluations)

@@ -97,7 +97,7 @@ class EventLog:
         self.epoch = epoch
         self.sinks = sinks or []
         self.seq = _repair(path)
-        self.step = 0  # of the latest event since this log was opened
+        self.step = 0  # the highest of an event since this log was opened
         self._file = path.open("ab", buffering=0)
         self._lock = threading.Lock()  # rollouts ahead emit from another thread
 
@@ -109,7 +109,7 @@ class EventLog:
         with self._lock:
             recorded = event.stamped(seq=self.seq + 1, time=time.time(), attempt=self.attempt, epoch=self.epoch)
             self._append(recorded.model_dump_json().encode() + b"\n")
-            self.seq, self.step = recorded.seq, recorded.step
+            self.seq, self.step = recorded.seq, max(self.step, recorded.step)
             for sink in self.sinks:
                 sink(recorded)
             return recorded

@@ -43,6 +43,7 @@ from engine.training.group_filter import keep_groups, kept_by_environment
 from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
 from engine.training.recorder import Recorder
+from engine.training.requested_evaluations import take
 from engine.training.retention import success_of
 from engine.training.rollout_metrics import rollout_metrics
 from engine.training.rollouts import OneStepAhead, Rollouts, Synchronous
@@ -280,6 +281,8 @@ class Trainer:
             self._poll_requests()
 
     def _poll_requests(self) -> None:
+        for step, results in take(self.directory, self.events, last_step=self.progress.step).items():
+            self.progress.held_out.setdefault(str(step), success_of(results))
         if self.control.take_checkpoint_request():
             self._save("request")
         self.control.poll()

@@ -32,8 +32,7 @@ export interface StepCompleted extends EventBase {
   skipped?: string;
 }
 
-export interface EvaluationCompleted extends EventBase {
-  kind: "evaluation_completed";
+interface HeldOutNumbers extends EventBase {
   step: number;
   environment: string;
   success: number;
@@ -42,6 +41,16 @@ export interface EvaluationCompleted extends EventBase {
   episodes: number;
   trained_on?: number;
 }
+
+export interface EvaluationCompleted extends HeldOutNumbers {
+  kind: "evaluation_completed";
+}
+
+export interface CheckpointEvaluated extends HeldOutNumbers {
+  kind: "checkpoint_evaluated";
+}
+
+export type HeldOutResult = EvaluationCompleted | CheckpointEvaluated;
 
 export interface PhaseChanged extends EventBase {
   kind: "phase_changed";
@@ -98,6 +107,7 @@ export type RunEvent =
   | RunStarted
   | StepCompleted
   | EvaluationCompleted
+  | CheckpointEvaluated
   | PhaseChanged
   | AlertRaised
   | SettingsChanged
@@ -270,9 +280,25 @@ export interface RunState {
   settings: SettingsState;
   settings_by?: Askers;
   audited?: number;
+  evaluation_requests?: EvaluationRequest[];
   usage?: { text: string };
   status?: Status;
   verdict?: Verdict | null;
+}
+
+/** A requested evaluation of the checkpoint of a step that is in progress, or has failed. */
+export interface EvaluationRequest {
+  step: number;
+  state: "queued" | "running" | "failed";
+  message: string;
+  stopping: boolean;
+}
+
+/** A part of an engine's log between two byte offsets. */
+export interface LogPiece {
+  text: string;
+  start: number;
+  end: number;
 }
 
 /** By revision of the settings, the names of those who requested it. */

@@ -126,7 +126,9 @@ class RecordedRun:
             "optim/grad_norm": 0.6 + abs(noise(0, 0.3)), "optim/learning_rate": 3e-4, "filter/kept_ratio": 0.62,
             "filter/kept_groups": 10, "time/rollout": 1.2 + abs(noise(0, 0.1)),
             "time/update": 0.7, "time/capture": 0.05,
-            "time/step": 2.1, "perf/sampled_tokens_per_second": 4300 + noise(0, 90), "perf/memory_mb": 912,
+            "time/step": 2.1, "perf/sampled_tokens_per_second": 4300 + noise(0, 90),
+            "system/process_memory_gb": 0.91, "system/host_memory_share": 0.4 + abs(noise(0, 0.01)),
+            "system/host_cpu_share": 0.8 + noise(0, 0.02),
         }  # fmt: skip
         if self.step % 5 == 0:
             metrics |= {

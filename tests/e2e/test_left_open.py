@@ -146,21 +146,37 @@ def test_the_newest_trajectories_are_requested_only_while_visible(page: Page, re
         page.evaluate(HIDE, False)
 
 
-def test_the_log_keeps_its_newest_lines_and_the_scroll_position(page: Page, recorded: RecordedRun) -> None:
+def test_the_log_stays_where_it_is_read_and_drops_old_lines_once_it_is_followed_again(
+    page: Page, recorded: RecordedRun
+) -> None:
     log = recorded.run.directory / "engine.log"
     log.write_text("".join(f"line {number}\n" for number in range(1, 4801)))
     visit(page, recorded, "#log")
-    shown = page.locator("#log")
+    shown, lines = page.locator("#log-box"), page.locator("#log-box .log-line")
     expect(shown).to_contain_text("line 4800")
-    expect(page.locator("#log-cut")).to_be_hidden()
+    expect(page.locator("#log-older")).to_be_hidden()
     shown.evaluate("log => { log.scrollTop = 2000 * 18; }")  # 12 px at 1.5: line 2001 is the first one visible
+    expect(page.locator("#log-follow")).not_to_be_checked()
     with log.open("a") as file:
-        file.writelines(f"line {number}\n" for number in range(4801, 6001))
-    expect(shown).to_contain_text("line 6000")
-    lines = shown.inner_text().strip().split("\n")
-    assert (lines[0], lines[-1], len(lines)) == ("line 1001", "line 6000", 5000)
-    assert shown.evaluate("log => log.scrollTop") == 1000 * 18
-    expect(page.locator("#log-cut")).to_be_visible()
+        file.writelines(f"line {number}\n" for number in range(4801, 24_000))
+        file.write("2026-01-02T03:04:05.678Z ERROR line 24000\n")
+    expect(page.locator("#log-state")).to_have_text("Not following: 19200 new lines below")
+    assert shown.evaluate("log => log.scrollTop") == 2000 * 18
+    page.locator("#log-follow").check()
+    with log.open("a") as file:
+        file.write("line 24001")
+    expect(lines.last.locator(".log-text")).to_have_text("line 24001")  # although its newline is still to come
+    expect(page.locator("#log-older")).to_be_visible()
+    kept = lines.count()
+    assert 5000 <= kept < 15_000
+    page.locator("#log-search").fill("LINE 24")
+    expect(page.locator("#log-hits")).to_have_text(f"2 of 2 hits in {kept} loaded lines")
+    page.locator("#log-level").select_option("error")
+    expect(page.locator("#log-box .log-line:visible")).to_have_count(1)
+    expect(page.locator("#log-hits")).to_have_text("1 hit in 1 loaded line")
+    page.locator("#log-level").select_option("debug")
+    page.locator("#log-older").click()
+    expect(lines).not_to_have_count(kept)
 
 
 def test_an_alert_moves_neither_the_focus_nor_the_form_being_edited(page: Page, recorded: RecordedRun) -> None:

@@ -217,7 +217,7 @@ def test_tabs_show_other_metrics_the_log_and_the_alerts(page: Page, recorded: Re
     page.reload()  # this browser remembers what is open
     expect(chart).to_be_visible()
     page.get_by_role("tab", name="Log").click()
-    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+    expect(page.locator("#log-box .log-text")).to_have_text(["step 19 done", "step 20 done"])
     page.get_by_role("tab", name="Alerts (1)").click()
     expect(page.locator("#alert-list")).to_contain_text("Entropy fell to a third of its baseline.")
 
@@ -260,7 +260,7 @@ def test_a_failure_is_shown_with_its_restart_and_links_to_the_log(
     expect(fault).to_contain_text("after step 20 of attempt 1 · queued again: restart 1 of 3")
     expect(page.locator("#alert-count")).to_have_text("(2)")
     fault.get_by_role("link", name="Engine's log").click()
-    expect(page.locator("#log")).to_contain_text("step 20 done")
+    expect(page.locator("#log-box")).to_contain_text("step 20 done")
 
 
 def test_a_metric_shows_its_description_on_focus(page: Page, recorded: RecordedRun) -> None:
@@ -296,9 +296,9 @@ def test_charts_follow_the_theme_of_the_system_or_of_another_page(page: Page, re
 def test_double_clicking_the_log_tab_shows_its_lines_once(page: Page, recorded: RecordedRun) -> None:
     visit(page, recorded)
     page.locator("#tab-log").dblclick()
-    expect(page.locator("#log")).not_to_be_empty()
+    expect(page.locator("#log-box")).not_to_be_empty()
     page.wait_for_timeout(500)
-    expect(page.locator("#log")).to_have_text("step 19 done\nstep 20 done\n")
+    expect(page.locator("#log-box .log-text")).to_have_text(["step 19 done", "step 20 done"])
 
 
 def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: RecordedRun) -> None:
@@ -314,8 +314,9 @@ def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: R
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")
     expect(rows).to_have_count(10)
-    expect(rows.locator("a")).to_have_count(5)
-    expect(rows.nth(3)).to_contain_text("Fork")  # 12
+    for name in ("Fork", "Download"):
+        expect(rows.get_by_role("link", name=name)).to_have_count(5)
+    expect(rows.nth(3)).to_contain_text("kept for a rescue")  # 12
     expect(rows.nth(4)).to_contain_text("removed")  # 10
     expect(rows.nth(7)).to_contain_text("best held-out success")  # 4
 
@@ -327,7 +328,10 @@ def test_updates_keep_the_focus_on_a_checkpoint(
     train(0)
     visit(page, recorded)
     page.click("#tab-checkpoints")
-    fork = page.locator("#checkpoint-list a")
+    fork = page.locator("#checkpoint-list").get_by_role("link", name="Fork")
+    result = in_thread(lambda: recorded.run.evaluations.get(step=20))
+    interval = f"{result.success:.2f} [{result.low:.2f}, {result.high:.2f}]"
+    expect(page.locator("#checkpoint-list .checkpoint-success")).to_contain_text(interval)
     fork.focus()
     for step in (21, 22):
         train(1)

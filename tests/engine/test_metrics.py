@@ -40,8 +40,10 @@ eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_h
 eval/Frozen Lake/return time/step time/rollout
 time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture time/score time/sync
 cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments perf/sampled_tokens_per_second
-perf/trained_tokens_per_second perf/memory_mb perf/cpu_cores perf/host_cpu_share perf/host_memory_share perf/gpu_share
-perf/gpu_memory_mb perf/gpu_memory_share perf/gpu_share/learner perf/gpu_memory_mb/learner perf/gpu_memory_share/sampler
+perf/trained_tokens_per_second system/process_memory_gb system/process_memory_peak_gb
+system/process_cpu_cores system/host_cpu_share system/host_memory_share system/host_memory_gb system/gpu_share
+system/gpu_memory_gb system/gpu_memory_share system/gpu_share/learner system/gpu_memory_gb/learner
+system/gpu_memory_share/sampler
 """
 # a tag may hold spaces, so names are split at areas
 NAMES = [

@@ -19,7 +19,7 @@ from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.panels.models import PanelLayout
-from webapp.runs.models import Alert, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
@@ -29,6 +29,7 @@ FILE = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
 
 ALERT_SEQ = 3
+CHECKPOINT_STEP = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +125,17 @@ def _report(run: Run, text: str) -> None:
     )  # fmt: skip
     _report_groups(run, tag)
     run.directory.mkdir(parents=True, exist_ok=True)
+    _save_checkpoint(run)
     _find_templates(run, text)
     (run.directory / "engine.log").write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
     run.refresh_from_db()
+
+
+def _save_checkpoint(run: Run) -> None:
+    path = f"checkpoints/step_{CHECKPOINT_STEP}"
+    (run.directory / path / "model").mkdir(parents=True)
+    (run.directory / path / "model/config.json").write_text("{}")
+    Checkpoint.objects.create(run=run, step=CHECKPOINT_STEP, path=path, bytes=2, reason="final", time=2.0)
 
 
 def _report_groups(run: Run, tag: str) -> None:

@@ -27,7 +27,7 @@ from webapp.trajectories.models import Trajectory
 BEFORE, AFTER = 60, 15  # steps that the curve covers
 WINDOW = 10  # steps in a metric's mean
 WORST = 6
-OF_THE_MACHINE = ("time/", "perf/")  # these say little about a policy, so they come last
+OF_THE_MACHINE = ("time/", "perf/", "system/")  # these say little about a policy, so they come last
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 

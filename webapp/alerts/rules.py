@@ -112,7 +112,7 @@ def checked(data: dict[str, Any]) -> tuple[DetectorsConfig | None, dict[str, str
 def held_out_of(run: Run) -> list[tuple[int, Metrics]]:
     """The metrics of each held-out evaluation, in order, as the rules read them."""
     results: dict[tuple[int, bool], list[HeldOutResult]] = defaultdict(list)
-    for row in run.evaluations.order_by("step", "final", "pk"):
+    for row in run.evaluations.filter(requested=False).order_by("step", "final", "pk"):
         results[row.step, row.final].append(row)
     return [(step, held_out_metrics(rows)) for (step, _), rows in results.items()]
 

@@ -42,6 +42,9 @@ def run_summary(run: Run) -> dict[str, Any]:
     """The run's live state and the columns that never change."""
     return {
         **run.live_state(),
+        "project": run.project,
+        "tags": [tag.name for tag in run.tags.all()],
+        "notes": run.notes,
         "preset": run.preset,
         "created_at": run.created_at.isoformat(),
         "started_at": run.started_at.isoformat() if run.started_at else None,

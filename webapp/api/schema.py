@@ -18,6 +18,7 @@ REFERENCE = "#/components/schemas/{model}"
 NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
 
 
 @cache
@@ -50,6 +51,8 @@ def _paths() -> Schema:
         _query("state", states, "Return only runs in this state."),
         _query("after", TEXT, "A cursor for pagination: the ID of the last run of the previous page."),
         _query("limit", INTEGER, "The maximum number of runs to return, from 1 to 500. Defaults to 50."),
+        _query("project", TEXT, "Return only runs of this project. Pass an empty value for those without one."),
+        _query("tag", TEXT, "Return only runs with this tag."),
         _query("archived", TEXT, "Pass `1` to return archived runs instead of active ones."),
     ]
     window = [
@@ -129,6 +132,7 @@ def _paths() -> Schema:
         },
         "/api/v1/runs/{run_id}/control": {"post": _control(run)},
         "/api/v1/runs/{run_id}/settings": {"post": _settings(run)},
+        "/api/v1/runs/{run_id}/labels": {"post": _labels(run)},
         "/api/v1/openapi.json": {"get": _operation("get_openapi", "Retrieve this schema", "OpenApi", [])},
     }
 
@@ -158,6 +162,15 @@ def _settings(run: Schema) -> Schema:
     operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("SettingsChange")}}}
     refused = _json("RefusedSettings", "The settings were not changed. `errors` has the reasons by field.")
     operation["responses"] |= _problems("403") | {"409": refused, "422": refused}
+    return operation
+
+
+def _labels(run: Schema) -> Schema:
+    summary = "Set the project, the tags or the notes of a run. What is not given stays, and `tags` replaces all tags"
+    operation = _operation("label_run", summary, "Run", [run])
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref("Labels")}}}
+    refused = _json("RefusedSettings", "Nothing was changed. `errors` has the reasons by field.")
+    operation["responses"] |= _problems("403") | {"422": refused}
     return operation
 
 
@@ -226,6 +239,7 @@ def _schemas() -> Schema:
         "Control": _object(
             {"action": {"type": "string", "enum": ["stop", "pause", "resume", "checkpoint", "archive"]}}
         ),
+        "Labels": {**_object({"project": TEXT, "tags": TEXTS, "notes": TEXT}), "required": [], "minProperties": 1},
         "SettingsChange": {
             **_object(
                 {"changes": {"type": "object", "propertyNames": {"enum": list(LIVE_FIELDS)}}, "revision": INTEGER}
@@ -259,6 +273,8 @@ def _run() -> Schema:
         "wait_reason",
         "phase",
         "preset",
+        "project",
+        "notes",
         "created_at",
     )
     return _object(
@@ -269,6 +285,7 @@ def _run() -> Schema:
         | dict.fromkeys(("eta_seconds", "last_heartbeat_at"), maybe_number)
         | {"fork_step": {"type": ["integer", "null"]}}
         | {
+            "tags": TEXTS,
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},
             "requested": {"type": "string", "enum": Request.values},

@@ -21,4 +21,5 @@ urlpatterns = [
     re_path(_RUN + r"outline/?$", views.run_outline, name="outline"),
     re_path(_RUN + r"control/?$", views.run_control, name="control"),
     re_path(_RUN + r"settings/?$", views.run_settings, name="settings"),
+    re_path(_RUN + r"labels/?$", views.run_labels, name="labels"),
 ]

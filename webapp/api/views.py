@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 
 from engine.verdict.regimes import ENTROPY, Per
+from webapp.api import labels
 from webapp.api.answers import api, problem, run_summary
 from webapp.api.schema import openapi
 from webapp.live.bands import metric_bands
@@ -17,6 +18,7 @@ from webapp.live.outline import outline
 from webapp.live.reading import events_after, metric_series
 from webapp.queries import BadQuery, Query
 from webapp.runs import live_settings, services
+from webapp.runs.labels import label as label_run
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
 from webapp.runs.settings_history import as_json, history_of
@@ -40,13 +42,17 @@ LONGEST_BODY = 256 * 1024
 @api("GET", "HEAD")
 def run_list(request: HttpRequest) -> HttpResponse:
     """Newest first. `after` is the ID of the last run of the previous page."""
-    query = Query(request, ("state", "after", "limit", "archived"))
+    query = Query(request, ("state", "after", "limit", "archived", "project", "tag"))
     limit = query.integer("limit", 50, low=1, high=500)
     state = query.choice("state", RunState.values)
     archived = query.choice("archived", ("0", "1")) == "1"
     runs = Run.objects.filter(archived_at__isnull=not archived).order_by("-created_at", "-id")
     if state is not None:
         runs = runs.filter(state=state)
+    if "project" in query.values:
+        runs = runs.filter(project=query.values["project"])
+    if "tag" in query.values:
+        runs = runs.filter(tags__name=query.values["tag"])
     if after := query.values.get("after"):
         last = Run.objects.filter(pk=after).first()
         if last is None:
@@ -54,7 +60,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
                 f"after is {after[:60]!r}, which is not a run. Send the ID of the last run of the previous page."
             )
         runs = runs.filter(created_at__lt=last.created_at)
-    found = list(runs[: limit + 1])
+    found = list(runs.prefetch_related("tags")[: limit + 1])
     return JsonResponse({"runs": [run_summary(run) for run in found[:limit]], "more": len(found) > limit})
 
 
@@ -172,6 +178,21 @@ def run_settings(request: HttpRequest, run_id: str) -> HttpResponse:
         return JsonResponse(answer, status=409 if refusal.conflict else 422)
     run.refresh_from_db()
     return JsonResponse({"changes": changes, "run": run_summary(run)})
+
+
+@api("POST")
+def run_labels(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Takes `{"project": "sokoban", "tags": ["baseline"], "notes": "…"}`, or some of these; tags replace all others."""
+    Query(request, ())
+    run = get_object_or_404(Run, pk=run_id)
+    body = _body(request)
+    if errors := labels.errors_of(body):
+        remedy = "Fix the fields in `errors`. Nothing was changed."
+        return JsonResponse({"error": " ".join(errors.values()), "remedy": remedy, "errors": errors}, status=422)
+    tags = [tag.strip() for tag in body["tags"]] if "tags" in body else None
+    label_run(run, request.user, project=body.get("project"), tags=tags, notes=body.get("notes"))
+    run.refresh_from_db()
+    return JsonResponse(run_summary(run))
 
 
 @api("GET", "HEAD")

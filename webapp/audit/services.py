@@ -27,6 +27,7 @@ DESCRIPTIONS = {
     "pause": "requested a pause",
     "resume": "resumed the run",
     "checkpoint": "requested a checkpoint",
+    "evaluate": "requested an evaluation of a checkpoint",
     "queue_up": "moved the run up in the queue",
     "queue_down": "moved the run down in the queue",
     "queue_first": "moved the run to the head of the queue",

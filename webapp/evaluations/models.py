@@ -1,8 +1,12 @@
-"""Held-out evaluations: the leaderboard's rows."""
+"""Held-out evaluations: the leaderboard's rows, and users' requests for those of a checkpoint."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from webapp.runs.models import Run
 
@@ -18,7 +22,8 @@ class ProblemList(models.Model):
 
 
 class Evaluation(models.Model):
-    """One `evaluation_completed` event. Success has a 95% Wilson interval."""
+    """One `evaluation_completed` event, or `checkpoint_evaluated` if it was requested. Success has a 95% Wilson
+    interval."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluations")
     step = models.PositiveIntegerField()
@@ -36,14 +41,64 @@ class Evaluation(models.Model):
     first_seed = models.BigIntegerField()
     temperature = models.FloatField()
     final = models.BooleanField(default=False)
+    requested = models.BooleanField(default=False)
     problem_list = models.ForeignKey(ProblemList, null=True, on_delete=models.PROTECT, related_name="evaluations")
     solved = models.BinaryField(default=bytes)  # a bit for each of `problem_list`; empty if that is not known
 
     class Meta:
         ordering = ["step"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "step", "environment", "final"], name="one_row_per_evaluation")
+            models.UniqueConstraint(
+                fields=["run", "step", "environment", "final", "requested"], name="one_row_per_evaluation"
+            )
         ]
 
     def __str__(self) -> str:
         return f"{self.environment} at step {self.step}"
+
+
+class RequestState(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    FINISHED = "finished", "Finished"
+    STOPPED = "stopped", "Stopped"
+    FAILED = "failed", "Failed"
+
+
+LIVE = (RequestState.QUEUED, RequestState.RUNNING)
+
+
+class EvaluationRequest(models.Model):
+    """A request to evaluate the checkpoint of a step, which a worker plays. The engine adds the results to the events
+    of the run, from which their rows of `Evaluation` are made.
+
+    queued ─▶ running ─▶ finished | stopped | failed; a queued one may be stopped.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluation_requests")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    step = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=RequestState.choices, default=RequestState.QUEUED)
+    stop_requested = models.BooleanField(default=False)
+    message = models.TextField(blank=True, default="")
+    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["state", "created_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "step"], condition=models.Q(state__in=["queued", "running"]), name="one_live_request"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"evaluation of step {self.step}"
+
+    @property
+    def log(self) -> Path:
+        """Output of the engine process."""
+        return self.run.directory / f"evaluation_{self.pk}.log"

@@ -24,7 +24,12 @@ def save_outcomes(run: Run, played: ProblemsPlayed) -> None:
     key = hashlib.blake2b(problems, digest_size=DIGEST).hexdigest()
     ProblemList.objects.bulk_create([ProblemList(id=key, problems=problems)], ignore_conflicts=True)
     rows = Evaluation.objects.filter(
-        run=run, step=played.step, environment=played.environment, final=played.final, episodes=len(played.problems)
+        run=run,
+        step=played.step,
+        environment=played.environment,
+        final=played.final,
+        requested=played.requested,
+        episodes=len(played.problems),
     )
     rows.update(problem_list=key, solved=packed(played.solved))
 

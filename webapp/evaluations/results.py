@@ -56,7 +56,7 @@ class ChosenPair:
 
 def results(runs: list[Run]) -> list[Result]:
     """One row per environment on which any of the runs was evaluated."""
-    keys = Evaluation.objects.filter(run__in=runs, episodes__gt=0).order_by("final", "step")
+    keys = Evaluation.objects.filter(run__in=runs, episodes__gt=0).order_by("final", "step", "requested")
     newest = {(run, name): pk for run, name, pk in keys.values_list("run_id", "environment", "pk")}
     found = _rows(runs, Q(pk__in=newest.values()))
     names = sorted({name for _, name in newest})
@@ -110,9 +110,9 @@ def _known(key: str, choices: Mapping[str, Choice]) -> str:
 
 
 def _evaluations(runs: list[Run], choice: Choice) -> dict[str, Evaluation]:
-    """Those of a step, by environment; the final one counts."""
+    """Those of a step, by environment; the final one counts, then the requested one."""
     found = _rows(runs, Q(run=choice.run, step=choice.step, episodes__gt=0))
-    return {row.environment: row for row in sorted(found, key=lambda row: row.final)}
+    return {row.environment: row for row in sorted(found, key=lambda row: (row.final, row.requested))}
 
 
 def _rows(runs: list[Run], which: Q) -> list[Evaluation]:

@@ -13,7 +13,7 @@ from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_of
 
 # decided by clocks and machines, not by the seed
-NOT_COMPARED = ("time/", "perf/", "cluster/")
+NOT_COMPARED = ("time/", "perf/", "system/", "cluster/")
 LABELS = ("preset", "description")
 MOST_SHOWN = 8
 

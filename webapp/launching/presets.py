@@ -1,17 +1,14 @@
-"""The presets of runs: those that ship, one TOML file each in `engine/configs`, and those that a user saved."""
+"""The presets of runs: those that ship, and those that a user saved."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import engine
 from engine.config import RunConfig, build_config
 from webapp.launching.models import SavedPreset
+from webapp.runs.shipped_presets import shipped_presets, title_of
 
-DIRECTORY = Path(str(engine.__file__)).parent / "configs"
 ORDER = (
     "starter", "collapse", "bandit", "countdown", "sudoku", "game_2048", "rubiks_cube", "grpo", "dr_grpo", "dapo",
     "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
@@ -38,7 +35,7 @@ class RunPreset:
 
 def run_presets() -> dict[str, RunPreset]:
     """All presets by key; those of `ORDER` first."""
-    found = {path.stem: _read(path) for path in sorted(DIRECTORY.glob("*.toml"))}
+    found = {key: _shipped(key, data) for key, data in shipped_presets().items()}
     keys = [key for key in ORDER if key in found] + [key for key in found if key not in ORDER]
     return {key: found[key] for key in keys}
 
@@ -55,7 +52,5 @@ def _of(one: SavedPreset) -> RunPreset:
     return RunPreset(key=f"saved-{one.pk}", title=one.name, description="", data=one.config, saved=one)
 
 
-def _read(path: Path) -> RunPreset:
-    data = tomllib.loads(path.read_text())
-    title, description = str(data.get("preset", path.stem)), str(data.get("description", ""))
-    return RunPreset(key=path.stem, title=title, description=description, data=data)
+def _shipped(key: str, data: dict[str, Any]) -> RunPreset:
+    return RunPreset(key=key, title=title_of(key, data), description=str(data.get("description", "")), data=data)

@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from engine.events import (
     AlertRaised,
+    CheckpointEvaluated,
     CheckpointSaved,
     EvaluationCompleted,
     PhaseChanged,
@@ -31,7 +32,8 @@ RECENT_STEPS = 60
 SHOWN = [
     kind_of(event)
     for event in (
-        RunStarted, EvaluationCompleted, AlertRaised, CheckpointSaved, SettingsChanged, RunFinished, RunFailed,
+        RunStarted, EvaluationCompleted, CheckpointEvaluated, AlertRaised, CheckpointSaved, SettingsChanged,
+        RunFinished, RunFailed,
     )
 ]  # fmt: skip
 NEWEST_ONLY = [kind_of(PhaseChanged), kind_of(TrajectoriesRecorded)]

@@ -89,6 +89,16 @@ PRESETS: tuple[PanelPreset, ...] = (
         ),
     ),
     PanelPreset(
+        key="system",
+        title="System",
+        answers="What limits the machine?",
+        charts=(
+            *_each("system/gpu_*", "system/host_cpu_share", "system/process_cpu_cores", "system/host_memory_share"),
+            Chart("Memory", ("system/host_memory_gb", "system/process_memory_gb", "system/process_memory_peak_gb")),
+            *_each("system/*"),
+        ),
+    ),
+    PanelPreset(
         key="environment",
         title="Environment",
         answers="How do reward, success and responses develop in each environment?",

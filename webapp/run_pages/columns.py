@@ -57,7 +57,7 @@ def duration(seconds: float) -> str:
 
 
 def _held_out(value: str, *order: str) -> Subquery:
-    rows = Evaluation.objects.filter(run=OuterRef("pk")).order_by(*order)
+    rows = Evaluation.objects.filter(run=OuterRef("pk"), requested=False).order_by(*order)
     return Subquery(rows.values(value)[:1], output_field=FloatField())
 
 

@@ -27,7 +27,7 @@ def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
     context = {
         "run": run,
         "steps": list(steps.order_by("step", "split")[:STEPS_SHOWN]),
-        "log": tail(run.directory / "engine.log", 0)[0],
+        "log": tail(run.directory / "engine.log", after=0).text,
         "waiting": Run.objects.filter(UNINDEXED, pk=run.pk).exists(),
     }
     return render(request, "run_pages/imported.html", context)

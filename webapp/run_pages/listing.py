@@ -180,7 +180,7 @@ def _with_half_width(mean: float, half: float) -> str:
 
 def _latest_evaluations(runs: list[Run]) -> dict[str, Evaluation]:
     found: dict[str, Evaluation] = {}
-    rows = Evaluation.objects.filter(run__in=runs).order_by("step", "final", "pk")
+    rows = Evaluation.objects.filter(run__in=runs, requested=False).order_by("step", "final", "pk")
     for evaluation in rows.defer("solved"):
         found[evaluation.run_id] = evaluation
     return found

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from webapp.audit.services import settings_authors
+from webapp.evaluations.requests import newest_requests
 from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
 from webapp.runs.queue import standings
@@ -26,5 +27,6 @@ def run_snapshot(run: Run) -> dict[str, Any]:
         "queue": standing.as_json() if standing else None,
         "usage": usage(run),
         "audited": run.audit.count(),
+        "evaluation_requests": newest_requests(run),
         "settings_by": settings_authors(run) if run.settings_revision else {},
     }

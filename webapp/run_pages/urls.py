@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.run_pages import bulk_views, control_views, list_views, tab_views, views
+from webapp.run_pages import bulk_views, checkpoint_views, control_views, list_views, tab_views, views
 
 app_name = "runs"
 urlpatterns = [
@@ -18,7 +18,13 @@ urlpatterns = [
     path("<str:run_id>/again/", control_views.again, name="again"),
     path("<str:run_id>/history/", control_views.history, name="history"),
     path("<str:run_id>/latest/", views.latest, name="latest"),
+    path("<str:run_id>/config/differences/", views.config_differences, name="config_differences"),
+    path("<str:run_id>/config/download/", views.download_config, name="download_config"),
     path("<str:run_id>/log/", views.log, name="log"),
+    path("<str:run_id>/log/download/", views.download_log, name="download_log"),
+    path("<str:run_id>/checkpoints/<int:step>/evaluate/", checkpoint_views.evaluate, name="evaluate"),
+    path("<str:run_id>/checkpoints/<int:step>/evaluate/stop/", checkpoint_views.stop, name="stop_evaluation"),
+    path("<str:run_id>/checkpoints/<int:step>/download/", checkpoint_views.download, name="download_checkpoint"),
     path("<str:run_id>/groups/", tab_views.groups, name="groups"),
     path("<str:run_id>/groups/what-if/", tab_views.what_if, name="what_if"),
     path("<str:run_id>/templates/", tab_views.templates, name="templates"),

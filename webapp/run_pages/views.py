@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from webapp.run_pages.config_differences import comparisons
 from webapp.run_pages.imported import imported_page
-from webapp.run_pages.log_tail import tail
+from webapp.run_pages.log_tail import chunks, open_log, tail
 from webapp.run_pages.page_data import latest_trajectories, run_page
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import queue, services
+from webapp.runs.config_file import as_toml
 from webapp.runs.labels import label, parse_tags
 from webapp.runs.models import DeletedRun, Run
 from webapp.runs.states import RunState
+from webapp.streamed import streamed
 from webapp.whole_numbers import whole_number
 
+LOG = "engine.log"
 ACTIONS: dict[str, Callable[[Run, Any], bool]] = {
     "stop": services.request_stop,
     "pause": services.request_pause,
@@ -98,14 +103,41 @@ def change_labels(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_GET
 def log(request: HttpRequest, run_id: str) -> HttpResponse:
-    """The engine's log from the byte offset `after`; without it, the last 64 KiB."""
+    """At most 64 KiB of the engine's log: after or before a byte offset, or else its end."""
     run = get_object_or_404(Run, pk=run_id)
-    given = request.GET.get("after", "")
-    after = whole_number(given)
-    if given and after is None:
-        return JsonResponse({"error": "`after` must be a byte offset."}, status=400)
-    text, following = tail(run.directory / "engine.log", after)
-    return JsonResponse({"text": text, "next": following})
+    offsets: dict[str, int] = {}
+    for name in ("after", "before"):
+        if (given := request.GET.get(name, "")) == "":
+            continue
+        if (offset := whole_number(given)) is None:
+            return JsonResponse({"error": f"`{name}` must be a byte offset."}, status=400)
+        offsets[name] = offset
+    return JsonResponse(asdict(tail(run.directory / LOG, **offsets)))
+
+
+@require_safe
+def download_log(request: HttpRequest, run_id: str) -> HttpResponseBase:
+    run = get_object_or_404(Run, pk=run_id)
+    file = open_log(run.directory / LOG)
+    if file is None:
+        raise Http404("This run has no log.")
+    return streamed(request, chunks(file), name=f"{run.pk}.log", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def config_differences(request: HttpRequest, run_id: str) -> HttpResponse:
+    """A fragment that is loaded when the tab is opened."""
+    run = get_object_or_404(Run.objects.select_related("forked_from"), pk=run_id)
+    return render(request, "run_pages/_config_differences.html", {"comparisons": comparisons(run)})
+
+
+@require_safe
+def download_config(request: HttpRequest, run_id: str) -> HttpResponse:
+    """As launched, as a file that `engine train` takes."""
+    run = get_object_or_404(Run, pk=run_id)
+    answer = HttpResponse(as_toml(run.parsed_config()), content_type="application/toml; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{run.pk}.toml"'
+    return answer
 
 
 def _user(request: HttpRequest) -> Any:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
-from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
+from webapp.streamed import streamed
 from webapp.trajectories import chat, services
 from webapp.trajectories.filters import read_filters
 from webapp.trajectories.models import Trajectory
@@ -27,11 +25,8 @@ def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
     rows = rows.filter(pk__in=selected) if selected else read_filters(request.GET, run_id=run_id).apply(rows)
     ordered = rows.order_by("run", "step", "split", "environment", "group", "member")
     keys = list(ordered.values_list("pk", flat=True)[: chat.MOST_EXPORTED])
-    lines = chat.lines_of(keys)
-    answer = StreamingHttpResponse(_one_by_one(lines) if hasattr(request, "scope") else lines, content_type=JSON_LINES)
     name = f"{run_id or 'trajectories'}-chat.jsonl"
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    return answer
+    return streamed(request, chat.lines_of(keys), name=name, content_type=JSON_LINES)
 
 
 @require_safe
@@ -44,13 +39,6 @@ def export_one(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     answer = HttpResponse(line, content_type=JSON_LINES)
     answer["Content-Disposition"] = f'attachment; filename="{run_id}-{trajectory.pk}-chat.jsonl"'
     return answer
-
-
-async def _one_by_one(lines: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """For ASGI, which would read a plain iterator into memory before it sends a byte."""
-    following = sync_to_async(lambda: next(lines, None))
-    while (chunk := await following()) is not None:
-        yield chunk
 
 
 def _is_key(text: str) -> bool:

@@ -14,6 +14,18 @@ export async function getJson(address) {
 }
 
 /**
+ * GETs a fragment of a page as elements; null where there is none.
+ * @param {string} address
+ * @returns {Promise<Node[] | null>}
+ */
+export async function getPage(address) {
+  const answer = await fetch(address).catch(() => null);
+  if (!answer?.ok || answer.redirected) return null;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return [...page.body.children].map((one) => document.adoptNode(one));
+}
+
+/**
  * POSTs `data` with the token of its form and returns the JSON answer. An answer that is not JSON becomes
  * `{ok: false}` with the reason; an aborted call gives null.
  * @template {FormAnswer} T

@@ -1,4 +1,6 @@
-// Which checkpoints of a run still exist, as its engine reported with the newest one.
+// Which checkpoints of a run still exist, as its engine reported with the newest one, and what each achieved.
+
+/** @import { HeldOutResult } from "../types.js" */
 
 /**
  * @typedef {object} Saved
@@ -29,3 +31,26 @@ export const lastBefore = (checkpoints, step) => retainedSteps(checkpoints).find
  * @param {Saved[]} checkpoints
  */
 export const bestOf = (checkpoints) => checkpoints.at(-1)?.best ?? null;
+
+/**
+ * Those that exist only because they precede a sign of trouble: neither among the newest nor the best.
+ * @param {Saved[]} checkpoints
+ * @param {number} newest how many of the newest are kept
+ */
+export function keptForRescue(checkpoints, newest) {
+  const reported = (checkpoints.at(-1)?.kept ?? []).length > 0;
+  const older = retainedSteps(checkpoints).slice(newest);
+  return reported ? older.filter((step) => step !== bestOf(checkpoints)) : [];
+}
+
+/**
+ * The held-out results of a step, one for each environment: where it was evaluated on request, the newest of these.
+ * @param {{ evaluations: HeldOutResult[], requestedEvaluations: HeldOutResult[] }} store
+ * @param {number} step
+ */
+export function heldOutOf({ evaluations, requestedEvaluations }, step) {
+  /** @type {Map<string, HeldOutResult>} */
+  const found = new Map();
+  for (const one of [...evaluations, ...requestedEvaluations]) if (one.step === step) found.set(one.environment, one);
+  return [...found.values()];
+}

@@ -1,7 +1,8 @@
 // What happened in one run, built from its events in order. An event counts once: those up to the newest seq are
 // dropped. Curves keep their own data (charts/curves.js); every step is passed on to them.
 
-/** @import { AlertRaised, Askers, CheckpointSaved, EvaluationCompleted, Outline, PhaseChanged } from "../types.js" */
+/** @import { AlertRaised, Askers, CheckpointEvaluated, CheckpointSaved, EvaluationCompleted, Outline } from "../types.js" */
+/** @import { PhaseChanged } from "../types.js" */
 /** @import { RunEvent, RunStarted, SettingsChanged, StepCompleted } from "../types.js" */
 /** @import { Curves } from "../charts/curves.js" */
 /** @import { Lineage } from "../charts/lineage.js" */
@@ -18,6 +19,8 @@ export class RunStore {
   steps = [];
   /** @type {EvaluationCompleted[]} */
   evaluations = [];
+  /** @type {CheckpointEvaluated[]} */
+  requestedEvaluations = [];
   /** @type {AlertRaised[]} */
   alerts = [];
   /** @type {CheckpointSaved[]} */
@@ -95,6 +98,9 @@ export class RunStore {
         return this.addStep(event);
       case "evaluation_completed":
         return this.addEvaluation(event);
+      case "checkpoint_evaluated":
+        this.requestedEvaluations.push(event);
+        return undefined;
       case "phase_changed":
         this.phase = event;
         return undefined;
@@ -130,6 +136,7 @@ export class RunStore {
     const isKept = (one) => one.step <= step;
     this.steps = this.steps.filter(isKept);
     this.evaluations = this.evaluations.filter(isKept);
+    this.requestedEvaluations = this.requestedEvaluations.filter(isKept);
     this.alerts = this.alerts.filter(isKept);
     this.settings = this.settings.filter(isKept);
   }

@@ -10,17 +10,17 @@ from engine.cluster.actors import gpu_metrics_by_role
 
 
 def test_a_role_reports_mean_utilisation_and_the_largest_memory_use() -> None:
-    busy = {"perf/gpu_share": 0.9, "perf/gpu_memory_mb": 100.0, "perf/gpu_memory_share": 0.2}
-    idle = {"perf/gpu_share": 0.1, "perf/gpu_memory_mb": 300.0, "perf/gpu_memory_share": 0.7}
+    busy = {"system/gpu_share": 0.9, "system/gpu_memory_gb": 100.0, "system/gpu_memory_share": 0.2}
+    idle = {"system/gpu_share": 0.1, "system/gpu_memory_gb": 300.0, "system/gpu_memory_share": 0.7}
     assert gpu_metrics_by_role("learner", [busy, idle]) == {
-        "perf/gpu_share/learner": 0.5,
-        "perf/gpu_memory_mb/learner": 300.0,
-        "perf/gpu_memory_share/learner": 0.7,
+        "system/gpu_share/learner": 0.5,
+        "system/gpu_memory_gb/learner": 300.0,
+        "system/gpu_memory_share/learner": 0.7,
     }
 
 
 def test_an_actor_without_utilisation_is_left_out_of_the_mean() -> None:
-    assert gpu_metrics_by_role("sampler", [{"perf/gpu_share": 0.4}, {}]) == {"perf/gpu_share/sampler": 0.4}
+    assert gpu_metrics_by_role("sampler", [{"system/gpu_share": 0.4}, {}]) == {"system/gpu_share/sampler": 0.4}
     assert gpu_metrics_by_role("sampler", [{}, {}]) == {}
 
 

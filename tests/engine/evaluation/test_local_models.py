@@ -16,8 +16,9 @@ from engine.config import build_config
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
 from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
-from engine.events import parse_event
+from engine.events import CheckpointEvaluated, EvaluationCompleted, ProblemsPlayed, parse_event
 from engine.rollout.trajectory_files import read_records
+from engine.training.requested_evaluations import FOLDER
 from engine.training.session import train
 from tests.engine.evaluation.conftest import lake_config
 from tests.engine.models import save_small_model
@@ -100,6 +101,26 @@ def test_a_checkpoint_is_named_by_its_own_directory_or_its_models(trained: Path,
     newest = [{**row, "seconds": 0} for row in rows_in(tmp_path / "a")]
     assert newest == [{**row, "seconds": 0} for row in rows_in(tmp_path / "b")]
     assert rows_in(tmp_path / "c")[0]["model"].endswith("step_1/model")
+
+
+@pytest.mark.slow
+def test_a_recorded_evaluation_of_the_last_step_has_the_numbers_of_the_trainers_own(
+    trained: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    assert main(["evaluate", str(run), "--model", str(run / "checkpoints/step_2"), "--record"]) == 0
+    events = [parse_event(line) for line in (run / "events.jsonl").read_bytes().splitlines()]
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    own = [event for event in events if isinstance(event, EvaluationCompleted) and event.final]
+    requested = [event for event in events if isinstance(event, CheckpointEvaluated)]
+    stamps = {"seq", "time", "seconds", "kind", "final"}
+    assert [one.model_dump(exclude=stamps) for one in requested] == [one.model_dump(exclude=stamps) for one in own]
+    problems = [event for event in events if isinstance(event, ProblemsPlayed)]
+    assert [(one.problems, one.solved) for one in problems if one.requested] == [
+        (one.problems, one.solved) for one in problems if one.final
+    ]
+    assert not list((run / FOLDER).iterdir())
 
 
 @pytest.mark.slow
@@ -206,6 +227,7 @@ def test_a_directory_without_a_model_is_refused(
         (["--temperature", "-1"], "--temperature is -1.0"),
         (["--temperature", "0", "nan"], "--temperature is nan"),
         (["--environment", "Pond"], "Its tags are: FrozenLake"),
+        (["--record", "--samples", "2"], "--record takes one sample"),
     ],
 )
 def test_an_invalid_plan_is_refused_before_a_model_loads(

@@ -9,6 +9,7 @@ import pytest
 from engine.training.retention import best_of, kept
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
+from tests.engine.training.test_requested_evaluations import leave
 from tests.engine.training.test_runs import events_of, run_config
 
 STEPS = (2, 4, 6, 8, 10, 12)
@@ -47,7 +48,10 @@ def test_a_run_keeps_the_checkpoint_before_an_open_sign_and_reports_what_is_left
         checkpoint={"every": 1, "keep": 1},
         evaluation={"every": 0, "at_start": False, "final_episodes": 4},
     )
+    leave(tmp_path / "run", step=0)
     assert train(config, tmp_path / "run") == EXIT_DONE
+    requested = [event for event in events_of(tmp_path / "run") if event.kind == "checkpoint_evaluated"]
+    assert [event.step for event in requested] == [0]
     saved = [event for event in events_of(tmp_path / "run") if event.kind == "checkpoint_saved"]
     assert [(event.step, event.kept) for event in saved] == [
         (1, [1]),

@@ -10,7 +10,13 @@ import { ordered } from "../../../static/js/run/group_matrix.js";
 import { eta, noticeOf } from "../../../static/js/run/header.js";
 import { timesOf } from "../../../static/js/run/phase_bars.js";
 import { hasEnded, isChangeable } from "../../../static/js/run/states.js";
-import { bestOf, lastBefore, retainedSteps } from "../../../static/js/run/retained_checkpoints.js";
+import {
+  bestOf,
+  heldOutOf,
+  keptForRescue,
+  lastBefore,
+  retainedSteps,
+} from "../../../static/js/run/retained_checkpoints.js";
 import { whyNone } from "../../../static/js/run/alert_list.js";
 import { thinned } from "../../../static/js/run/templates_panel.js";
 
@@ -162,4 +168,26 @@ test("an ended run is not changeable, and neither is one that is stopping", () =
   const states = ["queued", "running", "stopping", "finished", "crashed"];
   assert.deepEqual(states.map(hasEnded), [false, false, false, true, true]);
   assert.deepEqual(states.map(isChangeable), [true, true, false, false, false]);
+});
+
+test("a checkpoint that is neither new nor best is kept for a rescue", () => {
+  const saved = [4, 8, 12, 16, 20].map((step) => ({ step, kept: [] }));
+  saved.push({ step: 24, kept: [4, 8, 20, 24], best: 8 });
+  assert.deepEqual(keptForRescue(saved, 2), [4]); // 24 and 20 are the newest, 8 is the best
+  assert.deepEqual(keptForRescue(saved.slice(0, 3), 1), []); // what is kept is not known
+});
+
+test("the result of a step is the one that was requested last, for each environment", () => {
+  const one = (environment, success, step = 4) => ({ environment, success, step });
+  const store = {
+    evaluations: [one("Lake", 0.2), one("Bandit", 0.9), one("Lake", 0.3, 8)],
+    requestedEvaluations: [one("Lake", 0.25), one("Lake", 0.27)],
+  };
+  assert.deepEqual(
+    heldOutOf(store, 4).map(({ environment, success }) => [environment, success]),
+    [
+      ["Lake", 0.27],
+      ["Bandit", 0.9],
+    ],
+  );
 });

@@ -33,7 +33,7 @@ def test_a_metric_that_only_one_run_has_differs() -> None:
 
 
 def test_timing_metrics_and_missing_steps_are_not_compared() -> None:
-    one = {1: {"time/step": 1.0, "perf/memory_mb": 9.0, "reward/mean": 0.5}, 2: {"reward/mean": 0.5}}
+    one = {1: {"time/step": 1.0, "system/process_memory_gb": 9.0, "reward/mean": 0.5}, 2: {"reward/mean": 0.5}}
     assert first_difference(one, {1: {"time/step": 2.0, "reward/mean": 0.5}}) == Difference(same=1)
 
 

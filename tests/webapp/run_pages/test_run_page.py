@@ -163,29 +163,57 @@ def test_a_form_redirects_only_within_the_site(browser: Client) -> None:
     assert answer["Location"] == f"/runs/{run.pk}/"
 
 
-def test_the_log_is_read_from_the_previous_offset(browser: Client) -> None:
-    run = a_run()
+def write_log(run: Run, text: str) -> Path:
     run.directory.mkdir(parents=True)
     log = run.directory / "engine.log"
-    log.write_text("one\n")
-    first = browser.get(f"/runs/{run.pk}/log/").json()
-    assert first == {"text": "one\n", "next": 4}
+    log.write_text(text)
+    return log
+
+
+def test_the_log_is_read_from_the_previous_offset(browser: Client) -> None:
+    run = a_run()
+    log = write_log(run, "one\n")
+    assert browser.get(f"/runs/{run.pk}/log/").json() == {"text": "one\n", "start": 0, "end": 4}
     with log.open("a") as file:
         file.write("two\n")
-    assert browser.get(f"/runs/{run.pk}/log/?after=4").json() == {"text": "two\n", "next": 8}
+    assert browser.get(f"/runs/{run.pk}/log/?after=4").json() == {"text": "two\n", "start": 4, "end": 8}
 
 
-def test_a_long_log_shows_its_end(browser: Client) -> None:
+def test_a_long_log_is_read_from_its_end_in_whole_lines(browser: Client) -> None:
     run = a_run()
-    run.directory.mkdir(parents=True)
-    (run.directory / "engine.log").write_text("x" * MOST + "end")
+    lines = [f"{number:07}\n" for number in range(20_000)]
+    text = "x" + "".join(lines) + "end"  # lines of 8 bytes begin at 1, 9, 17 …; 160,004 bytes
+    write_log(run, text)
+    newest = browser.get(f"/runs/{run.pk}/log/").json()
+    # the last 65,536 bytes begin at 94,468, within the line from 94,465 on; the next one begins at 94,473
+    assert newest == {"text": text[94_473:], "start": 94_473, "end": 160_004}
+    older = browser.get(f"/runs/{run.pk}/log/?before=94473").json()
+    # those from 28,937 on, which is 1 + 8 x 3,617: a whole line
+    assert older == {"text": text[28_937:94_473], "start": 28_937, "end": 94_473}
+    assert browser.get(f"/runs/{run.pk}/log/?before=9").json() == {"text": "x0000000\n", "start": 0, "end": 9}
+    following = browser.get(f"/runs/{run.pk}/log/?after=1").json()
+    assert (following["text"], following["end"]) == (text[1:65_537], 65_537)
+
+
+def test_a_line_that_is_longer_than_a_piece_is_cut(browser: Client) -> None:
+    run = a_run()
+    write_log(run, "x" * MOST + "end")
     answer = browser.get(f"/runs/{run.pk}/log/").json()
     assert len(answer["text"]) == MOST
     assert answer["text"].endswith("end")
 
 
+def test_the_whole_log_can_be_downloaded(browser: Client) -> None:
+    run = a_run()
+    assert browser.get(f"/runs/{run.pk}/log/download/").status_code == 404
+    write_log(run, "one\n" * 50_000)
+    answer = browser.get(f"/runs/{run.pk}/log/download/")
+    assert answer.getvalue() == b"one\n" * 50_000
+    assert answer["Content-Disposition"] == f'attachment; filename="{run.pk}.log"'
+
+
 def test_no_log_yet_is_empty(browser: Client) -> None:
-    assert browser.get(f"/runs/{a_run().pk}/log/").json() == {"text": "", "next": 0}
+    assert browser.get(f"/runs/{a_run().pk}/log/").json() == {"text": "", "start": 0, "end": 0}
 
 
 def test_an_invalid_offset_is_refused(browser: Client) -> None:

@@ -61,7 +61,13 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/again/": Row(get=405, post=302),
     "runs/<str:run_id>/history/": Row(get=200),
     "runs/<str:run_id>/latest/": Row(get=200),
+    "runs/<str:run_id>/config/differences/": Row(get=200),
+    "runs/<str:run_id>/config/download/": Row(get=200),
     "runs/<str:run_id>/log/": Row(get=200),
+    "runs/<str:run_id>/log/download/": Row(get=200),
+    "runs/<str:run_id>/checkpoints/<int:step>/evaluate/": Row(get=405, post=409),  # without a worker
+    "runs/<str:run_id>/checkpoints/<int:step>/evaluate/stop/": Row(get=405, post=409),
+    "runs/<str:run_id>/checkpoints/<int:step>/download/": Row(get=200),
     "runs/<str:run_id>/groups/": Row(get=200),
     "runs/<str:run_id>/groups/what-if/": Row(get=200),
     "runs/<str:run_id>/templates/": Row(get=200),
@@ -98,6 +104,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=422),
 }
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.

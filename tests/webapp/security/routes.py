@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from tests.webapp.world import ALERT_SEQ, World
+from tests.webapp.world import ALERT_SEQ, CHECKPOINT_STEP, World
 from webapp.routing import websocket_urlpatterns
 
 
@@ -26,6 +26,7 @@ def address(route: str, world: World) -> str:
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
     plain = plain.replace("<int:seq>", str(ALERT_SEQ))
+    plain = plain.replace("<int:step>", str(CHECKPOINT_STEP))
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))
     plain = plain.replace("<int:preflight_id>", str(world.preflight.pk))
     return "/" + re.sub(r"<int:pk>", str(pk), plain)

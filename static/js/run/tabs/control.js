@@ -1,7 +1,7 @@
 // Settings that can change while a run is live, the history of requests, and other runs of its configuration.
 
 import { byId, control, find } from "../../core/dom.js";
-import { post } from "../../core/requests.js";
+import { getPage, post } from "../../core/requests.js";
 import { isChangeable } from "../states.js";
 import { toast } from "../../core/toast.js";
 import {
@@ -95,11 +95,8 @@ export class ControlTab {
     this.read = count;
     this.requests += 1;
     const mine = this.requests;
-    const answer = await fetch(this.history.dataset.address ?? "").catch(() => null);
-    if (!answer?.ok || answer.redirected) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (mine !== this.requests) return; // a later answer is the newer one
-    this.history.replaceChildren(...[...page.body.children].map((one) => document.adoptNode(one)));
+    const page = await getPage(this.history.dataset.address ?? "");
+    if (page && mine === this.requests) this.history.replaceChildren(...page); // a later answer is the newer one
   }
 
   async apply() {

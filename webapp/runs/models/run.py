@@ -1,9 +1,7 @@
-"""A run and what its engine reported. The engine's `events.jsonl` is the record; these rows are its index."""
+"""The row of a run: what it is, its state, who supervises it, and how far it is."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,8 @@ from django.db import models
 from django.utils import timezone
 
 from engine.config import CheckpointConfig, RunConfig
-from engine.events import AlertRaised, Event, parse_payload
 from webapp.environments.models import EnvironmentVersion
+from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
     RESTARTING,
     SHOWN_LABELS,
@@ -27,7 +25,6 @@ from webapp.runs.states import (
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 FAULTS_SHOWN = 20
-LABELS = ("preset", "description", "seed")  # of a configuration that seeds share
 COLOURS = 10  # of series, `--series-1` and so on
 
 
@@ -212,229 +209,3 @@ class Run(models.Model):
             "settings": {"revision": self.settings_revision, "changes": self.settings_changes},
             "metrics": self.metrics,
         }
-
-
-class RunEvent(models.Model):
-    """Every event but `step_completed`, `groups_filtered` and `problems_played`, which have tables. `payload` is the
-    whole event as JSON: pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
-
-    Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
-    """
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
-    seq = models.BigIntegerField()
-    attempt = models.PositiveIntegerField(default=1)
-    kind = models.CharField(max_length=30)
-    step = models.PositiveIntegerField()
-    time = models.FloatField()
-    payload = models.JSONField()
-
-    class Meta:
-        ordering = ["seq"]
-        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_event")]
-        indexes = [models.Index(fields=["run", "kind", "seq"])]
-
-    def __str__(self) -> str:
-        return f"{self.kind} #{self.seq}"
-
-    @classmethod
-    def of(cls, run: Run, event: Event) -> RunEvent:
-        """The row of `event`, not yet saved."""
-        return cls(
-            run=run,
-            seq=event.seq,
-            attempt=event.attempt,
-            kind=event.kind,
-            step=event.step,
-            time=event.time,
-            payload=event.model_dump(mode="json"),
-        )
-
-    def parsed(self) -> Event:
-        return parse_payload(self.payload)
-
-
-class StepMetrics(models.Model):
-    """All metrics of one training step. A step that a later attempt repeats replaces the row."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
-    seq = models.BigIntegerField()
-    attempt = models.PositiveIntegerField(default=1)
-    epoch = models.PositiveIntegerField(default=0)
-    step = models.PositiveIntegerField()
-    time = models.FloatField()
-    tokens = models.BigIntegerField()
-    seconds = models.FloatField()
-    skipped = models.CharField(max_length=200, blank=True, default="")
-    metrics = models.JSONField()
-
-    class Meta:
-        ordering = ["step"]
-        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_per_step")]
-        indexes = [models.Index(fields=["run", "seq"])]
-
-    def __str__(self) -> str:
-        return f"step {self.step}"
-
-
-class RunTag(models.Model):
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tags")
-    name = models.CharField(max_length=40)
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_tag")]
-        indexes = [models.Index(fields=["name"])]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class ListedRun(models.Model):
-    """What the list of runs searches, groups and sorts by and a run has no column for. Rows of runs are kilobytes
-    wide, so that reading ten thousand of them for one page would take seconds."""
-
-    FROM_RUN = ("text", "environment", "model", "seed", "config_key")
-
-    run = models.OneToOneField(Run, primary_key=True, on_delete=models.CASCADE, related_name="listed")
-    text = models.TextField()  # case-folded: all that a search finds
-    environment = models.CharField(max_length=200)
-    model = models.CharField(max_length=200)
-    seed = models.BigIntegerField(null=True)
-    config_key = models.CharField(max_length=16, db_index=True)  # the same for runs that differ only in `LABELS`
-
-    def __str__(self) -> str:
-        return self.text
-
-    @classmethod
-    def of(cls, run: Run, tags: list[str]) -> ListedRun:
-        """The row of `run`, not yet saved."""
-        environment = str(
-            run.environment_version or ", ".join(one["tag"] for one in run.config.get("environments", []))
-        )
-        model = str(run.config.get("model", {}).get("path", ""))
-        words = (run.name, run.project, run.notes, *tags, environment, run.preset, model)
-        return cls(
-            run_id=run.pk,
-            text="\n".join(words).casefold(),
-            environment=environment[:200],
-            model=model[:200],
-            seed=run.config.get("seed"),
-            config_key=_config_key(run),
-        )
-
-
-def _config_key(run: Run) -> str:
-    """A hash of the configuration with what was changed while the run was live. An imported run has only its own."""
-    shared = {name: value for name, value in run.config.items() if name not in LABELS}
-    parts = [run.pk] if run.imported_from else [shared, run.settings_changes]
-    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-class DeletedRun(models.Model):
-    """A run that a user deleted, for whoever follows a link to it."""
-
-    id = models.CharField(primary_key=True, max_length=10)
-    name = models.CharField(max_length=80)
-    who = models.CharField(max_length=150)
-    freed = models.BigIntegerField()  # bytes
-    time = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class MetricName(models.Model):
-    """A metric that the run has reported, so that pages can list metrics, and compare runs by one, without reading
-    every step. `webapp.runs.metric_ranges` writes the values."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
-    name = models.CharField(max_length=300)
-    last = models.FloatField(null=True)  # at the newest step that has it
-    lowest = models.FloatField(null=True)
-    highest = models.FloatField(null=True)
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_metric")]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class StepGroups(models.Model):
-    """The groups of one step and which of them the filter kept.
-
-    `scores` have a column of their own, since previewing another filter reads those of all steps.
-    """
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="groups")
-    seq = models.BigIntegerField()
-    attempt = models.PositiveIntegerField(default=1)
-    step = models.PositiveIntegerField()
-    threshold = models.FloatField()
-    scores = models.JSONField()  # by index of the group; None for a group that was no candidate
-    kept = models.JSONField()  # indices of groups
-    detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
-
-    class Meta:
-        ordering = ["step"]
-        verbose_name_plural = "groups of steps"
-        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_of_groups_per_step")]
-
-    def __str__(self) -> str:
-        return f"groups of step {self.step}"
-
-
-class Checkpoint(models.Model):
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
-    step = models.PositiveIntegerField()
-    path = models.CharField(max_length=200)  # relative to the run's directory
-    bytes = models.BigIntegerField()
-    reason = models.CharField(max_length=10)
-    time = models.FloatField()
-
-    class Meta:
-        ordering = ["-step"]
-        constraints = [models.UniqueConstraint(fields=["run", "path"], name="one_row_per_checkpoint")]
-
-    def __str__(self) -> str:
-        return self.path
-
-
-ALERT_FIELDS = (
-    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since",
-    "fork_before", "action",
-)  # fmt: skip
-
-
-class Alert(models.Model):
-    """An `alert_raised` event whose step still counts."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
-    seq = models.BigIntegerField()
-    attempt = models.PositiveIntegerField(default=1)
-    step = models.PositiveIntegerField()
-    time = models.FloatField()
-    rule = models.CharField(max_length=60)
-    severity = models.CharField(max_length=10)
-    message = models.TextField()
-    metric = models.TextField(blank=True, default="")
-    value = models.FloatField(default=0.0)
-    baseline = models.FloatField(null=True)
-    since = models.IntegerField(null=True)  # the first step of the breach
-    fork_before = models.IntegerField(null=True)  # the first step of any sign that was open with it
-    action = models.CharField(max_length=10, default="notify")
-
-    class Meta:
-        ordering = ["-seq"]
-        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_alert")]
-        indexes = [models.Index(fields=["run", "step"])]
-
-    def __str__(self) -> str:
-        return f"{self.severity}: {self.rule}"
-
-    @classmethod
-    def of(cls, run: Run, event: AlertRaised) -> Alert:
-        """The row of `event`, not yet saved."""
-        return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})

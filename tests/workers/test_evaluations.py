@@ -1,0 +1,137 @@
+"""Requested evaluations on the worker: by real engines, with results in events and rows, and never left behind."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from tests.builders.small_run import make_small_run, small_config
+from tests.workers.workplace import Workplace, events_in_file, wait_for
+from webapp.evaluations import requests
+from webapp.evaluations.models import EvaluationRequest, RequestState
+from webapp.evaluations.requests import NO_WORKER, Refused, newest_requests
+from webapp.runs.models import Checkpoint, Run
+from workers import evaluations, lease
+from workers.process import processes_with_cookie, start, sweep
+from workers.rebuilding import rebuild
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+@pytest.fixture
+def run(tmp_path: Path, transactional_db: None, settings: Settings) -> Iterator[Run]:
+    """With a checkpoint that no engine could load."""
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    run = Run.objects.create(name="a run", config=small_config().model_dump(mode="json"), state="finished")
+    Checkpoint.objects.create(run=run, step=1, path="checkpoints/step_1", bytes=1, reason="final", time=1.0)
+    (run.directory / "checkpoints/step_1").mkdir(parents=True)
+    yield run
+    for request in EvaluationRequest.objects.all():
+        sweep(request.process.get("cookie", "none"), seconds=5)
+
+
+def ask(run: Run) -> EvaluationRequest:
+    return EvaluationRequest.objects.create(run=run, step=1)
+
+
+def play(request: EvaluationRequest) -> EvaluationRequest:
+    assert evaluations.play(request.pk, threading.Event())
+    request.refresh_from_db()
+    return request
+
+
+@pytest.mark.slow
+def test_a_worker_evaluates_a_checkpoint_and_its_result_is_an_event_and_a_row(
+    workplace: Workplace, settings: Any
+) -> None:
+    workplace.engine = []
+    settings.STARBOARD_ENGINE_COMMAND = None
+    make_small_run(workplace.directory / "runs/arun")
+    config = small_config().model_dump(mode="json")
+    Run.objects.create(pk="arun", name="a small run", config=config, state="finished")
+    run = rebuild("arun")
+    with pytest.raises(Refused, match="No worker answers"):
+        requests.submit(run, 1, None)
+    workplace.start_worker()
+    request = requests.submit(run, 1, None)
+    with pytest.raises(Refused, match="already being evaluated"):
+        requests.submit(run, 1, None)
+    wait_for(lambda: not newest_requests(run), seconds=90, what="the end of the evaluation")
+    request.refresh_from_db()
+    assert (request.state, request.message) == ("finished", "")
+    own, requested = run.evaluations.order_by("requested")
+    assert (own.final, requested.final, requested.requested) == (True, False, True)
+    assert (requested.successes, requested.episodes) == (own.successes, own.episodes)
+    assert (requested.problem_list, bytes(requested.solved)) == (own.problem_list, bytes(own.solved))
+    assert [event["kind"] for event in events_in_file(run)][-2:] == ["checkpoint_evaluated", "problems_played"]
+    run.refresh_from_db()
+    assert run.state == "finished"
+    assert run.events.filter(kind="checkpoint_evaluated").count() == 1
+    assert rebuild("arun").evaluations.filter(requested=True).count() == 1
+
+
+def test_a_removed_checkpoint_is_refused_and_one_removed_meanwhile_fails(run: Run) -> None:
+    request = ask(run)
+    shutil.rmtree(run.directory / "checkpoints")
+    assert play(request).state == "failed"
+    assert "was removed before it could be evaluated" in request.message
+    assert newest_requests(run) == [{"step": 1, "state": "failed", "message": request.message, "stopping": False}]
+    with pytest.raises(Refused, match="The checkpoint of step 1 no longer exists"):
+        requests.submit(run, 1, None)
+
+
+def test_without_a_worker_a_request_is_refused(run: Run) -> None:
+    with pytest.raises(Refused) as refused:
+        requests.submit(run, 1, None)
+    assert str(refused.value) == NO_WORKER
+    assert not EvaluationRequest.objects.exists()
+
+
+def test_the_error_of_an_engine_is_the_message(run: Run, settings: Settings) -> None:
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('error: no room')"]
+    request = play(ask(run))
+    assert (request.state, request.message) == ("failed", "no room")
+
+
+def test_a_stop_ends_a_queued_one_at_once_and_a_running_ones_process(run: Run, settings: Settings) -> None:
+    queued = ask(run)
+    assert requests.stop(run, 1)
+    queued.refresh_from_db()
+    assert (queued.state, requests.stop(run, 1)) == ("stopped", False)
+    settings.STARBOARD_ENGINE_COMMAND = SLEEPER
+    request = ask(run)
+    playing = threading.Thread(target=evaluations.play, args=[request.pk, threading.Event()])
+    playing.start()
+
+    def cookie() -> str:
+        request.refresh_from_db()
+        return str(request.process.get("cookie", "none"))
+
+    wait_for(lambda: processes_with_cookie(cookie()), seconds=20)
+    assert not evaluations.play(EvaluationRequest.objects.create(run=run, step=2).pk, threading.Event())
+    assert requests.stop(run, 1)
+    playing.join(20)
+    request.refresh_from_db()
+    assert (request.state, request.message) == ("stopped", "Stopped on request.")
+    assert processes_with_cookie(cookie()) == []
+
+
+def test_one_that_lost_its_worker_fails_and_its_process_is_ended(run: Run) -> None:
+    request = ask(run)
+    child = start(SLEEPER, request.log, cookie="evaluation-lost", variables={})
+    holder = lease.this_holder().split(" ")
+    holder[2] = "1"  # a process with this pid that started at another time
+    process = {"cookie": "evaluation-lost", "holder": " ".join(holder)}
+    EvaluationRequest.objects.update(state=RequestState.RUNNING, started_at=timezone.now(), process=process)
+    evaluations.fail_abandoned()
+    request.refresh_from_db()
+    assert (request.state, child.wait(10)) == ("failed", -9)
+    assert "worker that evaluated it no longer exists" in request.message

@@ -1,0 +1,101 @@
+"""Requesting that a worker evaluates a checkpoint of a run on the run's held-out problems."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from webapp.audit.services import Actor
+from webapp.audit.services import record as audit
+from webapp.environments.calls import is_alone
+from webapp.evaluations.models import LIVE, EvaluationRequest, RequestState
+from webapp.runs.models import Checkpoint, Run
+from webapp.updates import publish_run
+from workers.app import EVALUATE, app
+
+log = logging.getLogger(__name__)
+
+PING_SECONDS = 1.5
+NO_QUEUE = "The queue cannot be reached, so no worker can evaluate. Check that Redis runs, then try again."
+NO_WORKER = "No worker answers, so nothing would evaluate the checkpoint. Start one with `python -m workers`."
+
+
+class Refused(Exception):
+    """Why a request is not accepted, for the user."""
+
+
+def submit(run: Run, step: int, user: Actor) -> EvaluationRequest:
+    """A queued request; `Refused` with a reason otherwise."""
+    if checkpoint_at(run, step) is None:
+        raise Refused(
+            f"The checkpoint of step {step} no longer exists. Evaluate one that is listed; checkpoint.keep says how "
+            "many are kept."
+        )
+    if reason := why_no_worker():
+        raise Refused(reason)
+    try:
+        with transaction.atomic():
+            made = EvaluationRequest.objects.create(run=run, step=step, owner=user if isinstance(user, User) else None)
+    except IntegrityError:
+        raise Refused(f"The checkpoint of step {step} is already being evaluated.") from None
+    audit(run, user, "evaluate", step=step)
+    transaction.on_commit(lambda: enqueue(made.pk))
+    publish(made)
+    return made
+
+
+def checkpoint_at(run: Run, step: int) -> Checkpoint | None:
+    """The checkpoint of `step`, if it still exists."""
+    found = run.checkpoints.filter(step=step).first()
+    return found if found is not None and (run.directory / found.path).is_dir() else None
+
+
+def why_no_worker() -> str:
+    """Why nothing in the queue would be done now; empty if a worker answers."""
+    if is_alone():
+        return NO_WORKER
+    try:
+        return "" if app.control.ping(timeout=PING_SECONDS, limit=1) else NO_WORKER
+    except (OperationalError, OSError) as error:
+        log.warning("Workers cannot be asked: %s", error)
+        return NO_QUEUE
+
+
+def enqueue(pk: int) -> None:
+    """Sends it to a worker. Without a broker it stays queued until a worker looks for waiting ones."""
+    try:
+        app.signature(EVALUATE, args=[pk]).apply_async(retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("Evaluation %d is queued as a row only, the broker cannot be reached: %s", pk, error)
+
+
+def stop(run: Run, step: int) -> bool:
+    """Ends a queued one at once; a running one is ended by its worker. False if there is none."""
+    made = run.evaluation_requests.filter(step=step, state__in=LIVE).first()
+    if made is None:
+        return False
+    queued = EvaluationRequest.objects.filter(pk=made.pk, state=RequestState.QUEUED)
+    if not queued.update(state=RequestState.STOPPED, ended_at=timezone.now(), message="Stopped before it started."):
+        EvaluationRequest.objects.filter(pk=made.pk, state=RequestState.RUNNING).update(stop_requested=True)
+    publish(made)
+    return True
+
+
+def publish(request: EvaluationRequest) -> None:
+    """Notifies open pages of the run."""
+    transaction.on_commit(lambda: publish_run(request.run_id, request.run.last_seq))
+
+
+def newest_requests(run: Run) -> list[dict[str, Any]]:
+    """The newest of each step, as pages show it; without those that finished, whose results are events."""
+    newest = {one.step: one for one in run.evaluation_requests.order_by("pk")}
+    return [
+        {"step": step, "state": one.state, "message": one.message, "stopping": one.stop_requested}
+        for step, one in sorted(newest.items())
+        if one.state in (*LIVE, RequestState.FAILED)
+    ]

@@ -1,0 +1,23 @@
+"""A run, what its engine reported, and what the list of runs needs: one module for each."""
+
+from __future__ import annotations
+
+from webapp.runs.models.listed import DeletedRun, ListedRun, RunTag
+from webapp.runs.models.recorded import Alert, Checkpoint, MetricName, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models.run import COLOURS, ID_ALPHABET, Run, new_run_id
+
+__all__ = [
+    "COLOURS",
+    "ID_ALPHABET",
+    "Alert",
+    "Checkpoint",
+    "DeletedRun",
+    "ListedRun",
+    "MetricName",
+    "Run",
+    "RunEvent",
+    "RunTag",
+    "StepGroups",
+    "StepMetrics",
+    "new_run_id",
+]

@@ -1,0 +1,167 @@
+"""What a run's engine reported, as rows. Its `events.jsonl` is the record; these are its index."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from engine.events import AlertRaised, Event, parse_payload
+from webapp.runs.models.run import Run
+
+
+class RunEvent(models.Model):
+    """Every event but `step_completed`, `groups_filtered` and `problems_played`, which have tables. `payload` is the
+    whole event as JSON: pages get it as it is, and code reads it through `parsed` or `webapp.runs.recorded_events`.
+
+    Of `verdict_updated` only those at the first step of a label are here: the newest verdict is in the run's row.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=30)
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    payload = models.JSONField()
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_event")]
+        indexes = [models.Index(fields=["run", "kind", "seq"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} #{self.seq}"
+
+    @classmethod
+    def of(cls, run: Run, event: Event) -> RunEvent:
+        """The row of `event`, not yet saved."""
+        return cls(
+            run=run,
+            seq=event.seq,
+            attempt=event.attempt,
+            kind=event.kind,
+            step=event.step,
+            time=event.time,
+            payload=event.model_dump(mode="json"),
+        )
+
+    def parsed(self) -> Event:
+        return parse_payload(self.payload)
+
+
+class StepMetrics(models.Model):
+    """All metrics of one training step. A step that a later attempt repeats replaces the row."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    epoch = models.PositiveIntegerField(default=0)
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    tokens = models.BigIntegerField()
+    seconds = models.FloatField()
+    skipped = models.CharField(max_length=200, blank=True, default="")
+    metrics = models.JSONField()
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_per_step")]
+        indexes = [models.Index(fields=["run", "seq"])]
+
+    def __str__(self) -> str:
+        return f"step {self.step}"
+
+
+class MetricName(models.Model):
+    """A metric that the run has reported, so that pages can list metrics, and compare runs by one, without reading
+    every step. `webapp.runs.metric_ranges` writes the values."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
+    name = models.CharField(max_length=300)
+    last = models.FloatField(null=True)  # at the newest step that has it
+    lowest = models.FloatField(null=True)
+    highest = models.FloatField(null=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_metric")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class StepGroups(models.Model):
+    """The groups of one step and which of them the filter kept.
+
+    `scores` have a column of their own, since previewing another filter reads those of all steps.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="groups")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    step = models.PositiveIntegerField()
+    threshold = models.FloatField()
+    scores = models.JSONField()  # by index of the group; None for a group that was no candidate
+    kept = models.JSONField()  # indices of groups
+    detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
+
+    class Meta:
+        ordering = ["step"]
+        verbose_name_plural = "groups of steps"
+        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_row_of_groups_per_step")]
+
+    def __str__(self) -> str:
+        return f"groups of step {self.step}"
+
+
+class Checkpoint(models.Model):
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
+    step = models.PositiveIntegerField()
+    path = models.CharField(max_length=200)  # relative to the run's directory
+    bytes = models.BigIntegerField()
+    reason = models.CharField(max_length=10)
+    time = models.FloatField()
+
+    class Meta:
+        ordering = ["-step"]
+        constraints = [models.UniqueConstraint(fields=["run", "path"], name="one_row_per_checkpoint")]
+
+    def __str__(self) -> str:
+        return self.path
+
+
+ALERT_FIELDS = (
+    "seq", "attempt", "step", "time", "rule", "severity", "message", "metric", "value", "baseline", "since",
+    "fork_before", "action",
+)  # fmt: skip
+
+
+class Alert(models.Model):
+    """An `alert_raised` event whose step still counts."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField(default=1)
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    rule = models.CharField(max_length=60)
+    severity = models.CharField(max_length=10)
+    message = models.TextField()
+    metric = models.TextField(blank=True, default="")
+    value = models.FloatField(default=0.0)
+    baseline = models.FloatField(null=True)
+    since = models.IntegerField(null=True)  # the first step of the breach
+    fork_before = models.IntegerField(null=True)  # the first step of any sign that was open with it
+    action = models.CharField(max_length=10, default="notify")
+
+    class Meta:
+        ordering = ["-seq"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_alert")]
+        indexes = [models.Index(fields=["run", "step"])]
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.rule}"
+
+    @classmethod
+    def of(cls, run: Run, event: AlertRaised) -> Alert:
+        """The row of `event`, not yet saved."""
+        return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})
