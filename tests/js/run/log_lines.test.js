@@ -24,7 +24,9 @@ test("a traceback is an error to its last line, and plain warnings are found by 
 });
 
 test("a filter by level keeps what is as bad or worse", () => {
-  const shown = ["debug", "info", "warning", "error"].filter((level) => isAtLeast({ level }, "warning"));
+  const shown = ["debug", "info", "warning", "error"].filter((level) =>
+    isAtLeast({ time: null, level, text: "" }, "warning"),
+  );
   assert.deepEqual(shown, ["warning", "error"]);
 });
 

@@ -171,13 +171,16 @@ test("an ended run is not changeable, and neither is one that is stopping", () =
 });
 
 test("a checkpoint that is neither new nor best is kept for a rescue", () => {
-  const saved = [4, 8, 12, 16, 20].map((step) => ({ step, kept: [] }));
-  saved.push({ step: 24, kept: [4, 8, 20, 24], best: 8 });
+  const saved = [
+    ...[4, 8, 12, 16, 20].map((step) => ({ step, kept: /** @type {number[]} */ ([]) })),
+    { step: 24, kept: [4, 8, 20, 24], best: 8 },
+  ];
   assert.deepEqual(keptForRescue(saved, 2), [4]); // 24 and 20 are the newest, 8 is the best
   assert.deepEqual(keptForRescue(saved.slice(0, 3), 1), []); // what is kept is not known
 });
 
 test("the result of a step is the one that was requested last, for each environment", () => {
+  /** @type {(environment: string, success: number, step?: number) => any} */
   const one = (environment, success, step = 4) => ({ environment, success, step });
   const store = {
     evaluations: [one("Lake", 0.2), one("Bandit", 0.9), one("Lake", 0.3, 8)],

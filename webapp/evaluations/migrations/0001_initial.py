@@ -1,4 +1,6 @@
 import django.db.models.deletion
+import django.utils.timezone
+from django.conf import settings
 from django.db import migrations, models
 
 
@@ -8,6 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('runs', '0001_initial'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -17,6 +20,27 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(max_length=32, primary_key=True, serialize=False)),
                 ('problems', models.BinaryField()),
             ],
+        ),
+        migrations.CreateModel(
+            name='EvaluationRequest',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('step', models.PositiveIntegerField()),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed')], default='queued', max_length=10)),
+                ('stop_requested', models.BooleanField(default=False)),
+                ('message', models.TextField(blank=True, default='')),
+                ('process', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='evaluation_requests', to='runs.run')),
+            ],
+            options={
+                'ordering': ['-pk'],
+                'indexes': [models.Index(fields=['state', 'created_at'], name='evaluations_state_9be80a_idx')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ['queued', 'running'])), fields=('run', 'step'), name='one_live_request')],
+            },
         ),
         migrations.CreateModel(
             name='Evaluation',
@@ -37,13 +61,14 @@ class Migration(migrations.Migration):
                 ('first_seed', models.BigIntegerField()),
                 ('temperature', models.FloatField()),
                 ('final', models.BooleanField(default=False)),
+                ('requested', models.BooleanField(default=False)),
                 ('solved', models.BinaryField(default=bytes)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='evaluations', to='runs.run')),
                 ('problem_list', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='evaluations.problemlist')),
             ],
             options={
                 'ordering': ['step'],
-                'constraints': [models.UniqueConstraint(fields=('run', 'step', 'environment', 'final'), name='one_row_per_evaluation')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'step', 'environment', 'final', 'requested'), name='one_row_per_evaluation')],
             },
         ),
     ]

@@ -1,6 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
-import webapp.runs.models
+import webapp.runs.models.run
 from django.conf import settings
 from django.db import migrations, models
 
@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Run',
             fields=[
-                ('id', models.CharField(default=webapp.runs.models.new_run_id, editable=False, max_length=10, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=webapp.runs.models.run.new_run_id, editable=False, max_length=10, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=80)),
                 ('project', models.CharField(blank=True, default='', max_length=80)),
                 ('notes', models.TextField(blank=True, default='')),
@@ -42,6 +42,7 @@ class Migration(migrations.Migration):
                 ('state_reason', models.TextField(blank=True, default='')),
                 ('state_remedy', models.TextField(blank=True, default='')),
                 ('wait_reason', models.CharField(blank=True, default='', max_length=200)),
+                ('priority', models.IntegerField(default=0)),
                 ('requested', models.CharField(choices=[('run', 'Run'), ('pause', 'Pause'), ('stop', 'Stop')], default='run', max_length=5)),
                 ('checkpoint_requests', models.PositiveIntegerField(default=0)),
                 ('stop_requests', models.PositiveIntegerField(default=0)),
