@@ -40,6 +40,9 @@ def load_tokenizer(path: str) -> Any:
 
 @contextmanager
 def _loading(path: str) -> Iterator[None]:
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # now and when it is saved: the bars would fill the run's log
     try:
         yield
     except Exception as error:

@@ -6,6 +6,7 @@ import re
 import tempfile
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +56,12 @@ def test_a_bundled_model_is_found_by_its_name_and_is_small(name: str) -> None:
     assert 500_000 < model.num_parameters() < 1_500_000
     assert (BUNDLED[name] / "model.safetensors").stat().st_size < MOST_BYTES
     assert words.decode(words.encode("Make 24 of 3 8", add_special_tokens=False)) == "Make 24 of 3 8"
+
+
+def test_no_progress_bar_fills_the_log_of_a_run(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    model, _ = load_model("tiny")
+    model.save_pretrained(tmp_path)
+    assert "it/s" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("name", BUNDLED)
