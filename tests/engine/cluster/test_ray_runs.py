@@ -28,7 +28,7 @@ from tests.engine.cluster.runs import (
 )
 
 pytestmark = [pytest.mark.slow, needs_ray]
-OF_THE_MACHINE = ("time/", "perf/", "cluster/")
+OF_THE_MACHINE = ("time/", "perf/", "system/", "cluster/")
 OF_TWO_PROGRAMS = ("policy/sampler_gap", "policy/importance_")  # of one that samples and another that learns
 
 

@@ -47,7 +47,7 @@ def events_of(directory: Path) -> list[Any]:
 def steps_of(directory: Path) -> dict[int, dict[str, float]]:
     """Metrics by step, clocks and memory left out; later attempts replace earlier ones."""
     return {
-        event.step: {k: v for k, v in event.metrics.items() if not k.startswith(("time/", "perf/"))}
+        event.step: {k: v for k, v in event.metrics.items() if not k.startswith(("time/", "perf/", "system/"))}
         for event in events_of(directory)
         if event.kind == "step_completed"
     }

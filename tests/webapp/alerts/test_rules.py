@@ -96,9 +96,9 @@ def test_evidence_shows_the_rule_settings_and_metrics(browser: Client, recorded:
     found = evidence_of(alert)
     assert len(found.notable) == 8
     shown = found.notable + found.others
-    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(("time/", "perf/"))]
+    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(("time/", "perf/", "system/"))]
     assert away == sorted(away, reverse=True)
-    assert not any(one.name.startswith(("time/", "perf/")) for one in shown[: len(away)])
+    assert not any(one.name.startswith(("time/", "perf/", "system/")) for one in shown[: len(away)])
 
 
 def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:
