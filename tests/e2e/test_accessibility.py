@@ -40,7 +40,12 @@ VIEWS = (
     "overview", "collapse", "filter", "rollouts", "panels", "metrics", "config", "log", "checkpoints", "control",
     "alerts",
 )  # fmt: skip
-PARTS = {"runs/rows/", "runs/<str:run_id>/latest/", "runs/<str:run_id>/history/"}
+PARTS = {
+    "runs/rows/",
+    "runs/<str:run_id>/latest/",
+    "runs/<str:run_id>/history/",
+    "runs/<str:run_id>/config/differences/",
+}
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
 

@@ -3,7 +3,6 @@
 
 import { findAll } from "./dom.js";
 
-const frames = () => findAll(document, ".table-wrap");
 /** @param {Element} frame */
 const isScrolled = (frame) => frame.scrollWidth > frame.clientWidth;
 
@@ -22,13 +21,19 @@ const nameOf = (frame) =>
   frame.closest("section, details")?.querySelector("h1, h2, h3, summary")?.textContent ??
   "Table";
 
-/** For as long as the page is open: windows and tables grow and shrink. */
-export function keepWideTablesReachable() {
-  const watch = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const frame = target.closest(".table-wrap");
-      if (frame instanceof HTMLElement) fit(frame);
-    }
-  });
-  for (const frame of frames()) [frame, ...[...frame.children].slice(0, 1)].forEach((one) => watch.observe(one));
+const watch = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const frame = target.closest(".table-wrap");
+    if (frame instanceof HTMLElement) fit(frame);
+  }
+});
+
+/**
+ * For as long as the page is open: windows and tables grow and shrink. Tables that are added later are to be given.
+ * @param {ParentNode} parent
+ */
+export function keepWideTablesReachable(parent = document) {
+  for (const frame of findAll(parent, ".table-wrap")) {
+    [frame, ...[...frame.children].slice(0, 1)].forEach((one) => watch.observe(one));
+  }
 }

@@ -3,6 +3,7 @@
 
 import { byId, element, findAll } from "../core/dom.js";
 import { toast } from "../core/toast.js";
+import { visibleText } from "../core/visible_text.js";
 import { csrfToken } from "./controls.js";
 
 /** @import { RunState } from "../types.js" */
@@ -31,7 +32,7 @@ export function showStanding({ queue }, { address, onState }) {
   line.hidden = !queue;
   if (!queue) return;
   const words = queue.words.map((word) =>
-    typeof word === "string" ? word : element("a", { href: `/runs/${word.run}/` }, word.name),
+    typeof word === "string" ? word : element("a", { href: `/runs/${word.run}/`, dir: "ltr" }, visibleText(word.name)),
   );
   const isQueued = queue.position > 0;
   if (isQueued) byId("verdict-reason").replaceChildren(...words);

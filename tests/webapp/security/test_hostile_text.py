@@ -30,6 +30,9 @@ def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
     return make_world(name=NAME, text=ATTACKS, texts=[ATTACKS])
 
 
+FILES = ("text/plain", "application/toml", "application/x-tar")  # saved, never shown
+
+
 @pytest.mark.parametrize("route", PAGES)
 def test_every_page_escapes_hostile_text_and_names_its_hidden_characters(
     route: str, hostile_world: World, client: Client
@@ -41,9 +44,12 @@ def test_every_page_escapes_hostile_text_and_names_its_hidden_characters(
         page = read_page(answer.content.decode())
         assert page.dangers == []
         assert [text for text in page.text if text != visible(text)] == []
+        return
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    if answer["Content-Type"].split(";")[0] in FILES:
+        assert answer["Content-Disposition"].startswith("attachment;")
     else:
         assert answer["Content-Type"] in ("application/json", "application/x-ndjson")
-        assert answer["X-Content-Type-Options"] == "nosniff"
         whole = answer["Content-Type"] == "application/json"
         for line in [answer.content] if whole else answer.getvalue().splitlines():
             json.loads(line)

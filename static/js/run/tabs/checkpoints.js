@@ -100,7 +100,7 @@ function row(one, { retained, marks, results, request, fork, address }) {
  */
 function actions(step, { request, fork, address }) {
   const small = "button button--small";
-  const ofStep = () => element("span", { class: "visually-hidden" }, ` step ${step}`);
+  const ofStep = (of = "") => element("span", { class: "visually-hidden" }, ` ${of} step ${step}`);
   const live = request && request.state !== "failed";
   const evaluate = live
     ? {
@@ -112,7 +112,7 @@ function actions(step, { request, fork, address }) {
       }
     : { class: small, type: "button", "data-address": `${address}evaluate/`, "data-doing": "Asking …" };
   return [
-    element("a", { class: small, href: fork }, "Fork", ofStep()),
+    element("a", { class: small, href: fork }, "Fork", ofStep("from")),
     element("button", evaluate, live ? "Stop evaluation" : "Evaluate now", ofStep()),
     element("a", { class: small, href: `${address}download/`, download: true }, "Download", ofStep()),
     request ? element("small", { class: live ? "muted" : "field-error" }, said(request)) : null,

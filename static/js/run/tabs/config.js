@@ -3,6 +3,7 @@
 import { copyBy } from "../../core/clipboard.js";
 import { byId, element, find } from "../../core/dom.js";
 import { getPage } from "../../core/requests.js";
+import { keepWideTablesReachable } from "../../core/wide_tables.js";
 import { currentSettings, settingText } from "../current_settings.js";
 
 /** @import { RunPage, Setting } from "../../types.js" */
@@ -33,7 +34,10 @@ export class ConfigTab {
     this.changes = changes;
     const page = await getPage(this.differences.dataset.address ?? "");
     if (!page) this.changes = -1;
-    else if (changes === this.changes) this.differences.replaceChildren(...page);
+    else if (changes === this.changes) {
+      this.differences.replaceChildren(...page);
+      keepWideTablesReachable(this.differences);
+    }
   }
 }
 
