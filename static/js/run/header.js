@@ -4,7 +4,7 @@
 import { byId, element, find, icon } from "../core/dom.js";
 import { duration } from "../core/format.js";
 import { label } from "../core/glossary.js";
-import { showText } from "../core/visible_text.js";
+import { showText, visibleString } from "../core/visible_text.js";
 import { showControls } from "./controls.js";
 import { hasEnded } from "./states.js";
 
@@ -46,7 +46,7 @@ function showNotice(state) {
   const notice = byId("notice");
   const words = noticeOf(state);
   notice.hidden = !words;
-  notice.title = words;
+  notice.title = visibleString(words);
   showText(notice, words);
   byId("verdict-live").hidden = hasEnded(state.state);
   const line = byId("run-line");
