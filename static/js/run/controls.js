@@ -77,6 +77,20 @@ async function agreesToLose(state, lost) {
 }
 
 /**
+ * @param {string} address of the run's controls
+ * @param {string} action
+ * @returns {Promise<{ error?: string, state?: Partial<RunState> }>} the run's new state, or why it was refused
+ */
+export async function postAction(address, action) {
+  const answer = await fetch(address, {
+    method: "POST",
+    headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
+    body: new URLSearchParams({ action }),
+  });
+  return answer.json();
+}
+
+/**
  * @param {string} address
  * @param {object} page
  * @param {() => string} page.state
@@ -92,13 +106,7 @@ export function prepareControls(address, { state: stateNow, lost, onState }) {
       button.disabled = true;
       button.textContent = DOING[action] ?? before;
       try {
-        const answer = await fetch(address, {
-          method: "POST",
-          headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
-          body: new URLSearchParams({ action }),
-        });
-        /** @type {{ error?: string, state?: Partial<RunState> }} */
-        const { error, state } = await answer.json();
+        const { error, state } = await postAction(address, action);
         button.textContent = before;
         if (error) toast(error, { error: true });
         if (state) onState(state);

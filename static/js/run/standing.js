@@ -4,7 +4,7 @@
 import { byId, element, findAll } from "../core/dom.js";
 import { toast } from "../core/toast.js";
 import { visibleText } from "../core/visible_text.js";
-import { csrfToken } from "./controls.js";
+import { postAction } from "./controls.js";
 
 /** @import { RunState } from "../types.js" */
 /** @typedef {NonNullable<RunState["queue"]>} Standing */
@@ -69,13 +69,7 @@ function lineOfItsOwn() {
  */
 async function request(address, action) {
   try {
-    const answer = await fetch(address, {
-      method: "POST",
-      headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
-      body: new URLSearchParams({ action }),
-    });
-    /** @type {{ error?: string, state?: Partial<RunState> }} */
-    const { error, state } = await answer.json();
+    const { error, state } = await postAction(address, action);
     if (error) toast(error, { error: true });
     return state ?? null;
   } catch {
