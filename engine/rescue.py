@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from engine.algorithms.filters import TopP
 from engine.config import RunConfig
+from engine.config.learning_rate import learning_rate
 from engine.config.live import value_of, with_fields
 from engine.config.reading import build_config
 
@@ -130,8 +131,12 @@ def _small_bonus(config: RunConfig) -> Settings:
 
 
 def lower_rate(config: RunConfig, first: Sign) -> float:
+    """Of the rate in force when the first sign began, which a warm-up keeps below that of the configuration."""
     factor = EARLY_FACTOR if first.since <= EARLY else RATE_FACTOR
-    return float(f"{factor * config.optimizer.learning_rate:.2g}")
+    rate = config.optimizer.learning_rate
+    if 0 < first.since < config.optimizer.warmup_steps:
+        rate = learning_rate(config.optimizer, first.since, steps=config.steps)
+    return float(f"{factor * rate:.2g}")
 
 
 Cause = Callable[[RunConfig, float], Settings]

@@ -18,13 +18,13 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.algorithms.variants.base import CriticConfig
 from engine.config import RunConfig
+from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
-from engine.training.schedule import learning_rate
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
 

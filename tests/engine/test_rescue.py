@@ -39,6 +39,13 @@ def test_a_rate_that_shows_a_sign_within_ten_steps_is_divided_by_ten(since: int,
     assert changed(config(), *signs)["optimizer.learning_rate"] == rate
 
 
+def test_in_a_warm_up_it_is_the_rate_at_the_first_sign_that_was_too_high() -> None:
+    """At step 5 of 25 a rate that rises to 1e-2 is 2e-3."""
+    given = config(optimizer={"learning_rate": 1e-2, "warmup_steps": 25})
+    assert changed(given, sign("policy/kl", since=5))["optimizer.learning_rate"] == 2e-4
+    assert changed(given, sign("policy/kl", since=25))["optimizer.learning_rate"] == 3e-3
+
+
 @pytest.mark.parametrize("metric", ["policy/kl", "collapse/mi_ratio"])
 def test_repeated_passes_end_with_large_updates_and_a_large_entropy_bonus_with_all_but_lost_exploration(
     metric: str,

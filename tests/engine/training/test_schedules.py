@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.config import OptimizerConfig, build_config
+from engine.config.learning_rate import learning_rate
 from engine.config.schedules import LinearSchedule
 from engine.errors import ConfigError
-from engine.training.schedule import learning_rate
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config, steps_of

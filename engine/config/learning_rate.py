@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.config import OptimizerConfig
+from engine.config.learning import OptimizerConfig
 
 
 def learning_rate(config: OptimizerConfig, step: int, *, steps: int) -> float:
