@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engine.environments.arithmetic import evaluate
+from engine.environments.questions.sets import LETTERS
 from engine.models.tiny.wordings import PLAIN_WORDINGS, say
 
 TRIES = 0.3  # share of the thoughts about Countdown that discard an expression first
@@ -30,9 +31,9 @@ def countdown(environment: Any, plan: list[str], rng: np.random.Generator) -> st
 
 
 def question(environment: Any, plan: list[str], rng: np.random.Generator) -> str:
-    """For the right answer to a question that spells out a sum, its steps."""
+    """For the right answer to a question that spells out a sum, its steps. `plan` has a choice or its letter."""
     asked = environment.question
-    if plan[0] != asked.answer:
+    if plan[0] not in (asked.answer, asked.choices[LETTERS.index(asked.answer)]):
         return say(GUESS_WORDINGS, rng, plan=plan[0])
     if spelled := _SUM.search(asked.text):
         return say(STEP_WORDINGS, rng, steps=" ".join(worked(spelled[1])), plan=plan[0])

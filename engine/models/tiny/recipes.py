@@ -128,21 +128,16 @@ def _example(kind: str, name: str) -> dict[str, Any]:
     return {"kind": kind, "tag": name, **environment_class(kind).examples[name]}
 
 
-def _part(share: float, kind: str, name: str, **changed: Any) -> MixComponent:
+def _part(share: float, kind: str, name: str, *, random_share: float | None = None, **changed: Any) -> MixComponent:
     """An example; `changed` are parameters."""
     config = _example(kind, name)
-    return MixComponent(share=share, config={**config, "parameters": {**config.get("parameters", {}), **changed}})
-
-
-def _practised(share: float, name: str, kind: str, example: str) -> MixComponent:
-    """An example with the questions of a class of `practice_questions`, of which there are more than ship."""
-    config = _example(kind, example)
-    return MixComponent(share=share, config={**config, "kind": f"engine.models.tiny.practice_questions:{name}"})
+    config = {**config, "parameters": {**config.get("parameters", {}), **changed}}
+    return MixComponent(share=share, config=config, random_share=random_share)
 
 
 COUNTDOWN = ("countdown", "Countdown three numbers")
-QUESTIONS = ("static", "StaticQA arithmetic")
-WORD_PROBLEMS = ("metamathqa", "MetamathQA one step")
+QUESTIONS = ("static", "StaticQA small numbers")
+WORD_PROBLEMS = ("metamathqa", "MetamathQA small numbers")
 SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
 CUBE = ("rubiks_cube", "Rubik's cube two turns")
 GAME_2048 = ("game_2048", "2048 2x2 to 16")
@@ -150,16 +145,20 @@ GAME_2048 = ("game_2048", "2048 2x2 to 16")
 ARITHMETIC = Recipe(
     name="tiny-arithmetic",
     title="Starboard tiny arithmetic",
-    imitated="Countdown, arithmetic questions and word problems of one step",
+    imitated="Countdown, arithmetic questions and word problems of one step, both with small numbers",
     mix=(
         _part(0.32, *COUNTDOWN),
         _part(0.04, "countdown", "Countdown two numbers"),
-        _practised(0.30, "ArithmeticQuestions", *QUESTIONS),
-        _practised(0.34, "WordProblems", *WORD_PROBLEMS),
+        MixComponent(
+            share=0.32,
+            config={**_example(*QUESTIONS), "kind": "engine.models.tiny.named_choices:NamedChoices"},
+            random_share=0.5,
+        ),
+        _part(0.32, *WORD_PROBLEMS, random_share=0.5),
     ),
     measured=(_example(*COUNTDOWN), _example(*QUESTIONS), _example(*WORD_PROBLEMS)),
     random_share=0.25,
-    passes=(49152, 24576),
+    passes=(49152, 32768, 32768),
     rows_per_update=32,
     layers=3,
     phrases=tuple(str(number) for number in range(10, 1000)),

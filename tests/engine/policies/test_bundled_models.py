@@ -18,7 +18,7 @@ from engine.errors import ModelError
 from engine.models.tiny import imitation_data
 from engine.models.tiny.arithmetic_thoughts import worked
 from engine.models.tiny.build import learn_tokenizer, new_model
-from engine.models.tiny.practice_questions import ArithmeticQuestions, WordProblems
+from engine.models.tiny.named_choices import NamedChoices
 from engine.models.tiny.recipes import ARITHMETIC, RECIPES, Recipe
 from engine.models.tiny.thoughts import thought
 from engine.policies.loading import load_model, load_tokenizer
@@ -137,7 +137,18 @@ def test_a_right_answer_to_a_question_is_computed_and_a_wrong_one_is_a_guess() -
         "93 + 3 = 96 96 + 30 = 126 so A",
         "93 + 3 = 96 96 + 30 = 126",
     }
+    assert "93 + 3 = 96 96 + 30 = 126 so 126" in said("static", ["126"], seed=0, topic="arithmetic")
     assert set(said("static", ["B"], seed=0, topic="arithmetic")) == {"maybe B", "I guess B"}
+
+
+def test_a_player_of_named_choices_answers_with_a_choice_and_not_with_its_letter() -> None:
+    questions = NamedChoices(NamedChoices.Config(topic="arithmetic", generate_up_to=60))
+    for seed in range(20):
+        questions.reset(seed=seed)
+        assert questions.random_action(np.random.default_rng(seed)) in questions.question.choices
+        answer = questions.solution()
+        assert isinstance(answer, list) and answer[0] in questions.question.choices
+        assert questions.step(answer[0])[1] == 1.0
 
 
 def test_a_right_answer_to_a_word_problem_is_computed_and_a_wrong_one_is_a_guess() -> None:
@@ -156,19 +167,6 @@ def test_a_right_answer_that_takes_several_steps_is_given_without_them() -> None
         environment.reset(seed=seed)
         answer = environment.question.answer  # type: ignore[attr-defined]
         assert answer in thought(environment, [answer], np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("practice", [WordProblems, ArithmeticQuestions])
-def test_questions_to_practise_on_are_many_and_none_is_held_out(
-    practice: type[WordProblems | ArithmeticQuestions],
-) -> None:
-    kind = practice.__mro__[1]
-    shipped = kind(kind.Config.model_validate({})).shipped_questions()
-    practised = practice(practice.Config.model_validate({})).shipped_questions().train
-    texts = {question.identity for question in practised}
-    assert len(texts) > 5_000
-    assert not texts & {question.identity for question in shipped.held_out}
-    assert texts & {question.identity for question in shipped.train}
 
 
 def test_a_bandits_thought_says_what_the_names_suggest_whichever_is_chosen() -> None:
