@@ -63,9 +63,7 @@ class QuestionEnvironment(Environment):
     def shipped_questions(self) -> QuestionSet: ...
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         given = self.config
         if given.path:
             questions = from_files(given.path, given.held_out_path, given.max_questions)
