@@ -13,7 +13,10 @@ from engine.glossary import collapse, environment_numbers, gradient, learning, o
 from engine.glossary.foreign import FOREIGN_NAMES
 from engine.glossary.types import Chart, Metric, Section
 
-__all__ = ["FOREIGN_NAMES", "GLOSSARY", "OVERVIEW", "SECTIONS", "Chart", "Metric", "Section", "describe", "section_of"]
+__all__ = [
+    "FOREIGN_NAMES", "GLOSSARY", "OF_THE_MACHINE", "OVERVIEW", "SECTIONS", "Chart", "Metric", "Section", "describe",
+    "section_of",
+]  # fmt: skip
 
 SECTIONS: tuple[Section, ...] = (
     Section("reward", "Reward"),
@@ -31,6 +34,9 @@ SECTIONS: tuple[Section, ...] = (
     Section("system", "System"),
     Section("cluster", "Cluster"),
 )
+
+# How names begin of metrics that clocks and machines decide, not the policy or the seed.
+OF_THE_MACHINE = ("time/", "perf/", "system/", "cluster/")
 
 # the six that every run shows first
 OVERVIEW: tuple[Chart, ...] = (

@@ -11,9 +11,11 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs import queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
-from workers import environment_calls, evaluations, housekeeping, lease, preflights, turns, what_if
-from workers.app import ADOPT, CALL, EVALUATE, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
+from workers import environment_calls, housekeeping, lease, turns
+from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, SUPERVISE, app
+from workers.held_jobs import HeldJob
 from workers.indexing import index
+from workers.job_kinds import KINDS
 from workers.supervisor import supervise
 
 log = logging.getLogger(__name__)
@@ -42,33 +44,25 @@ def adopt_unsupervised_runs() -> None:
     turns.dispatch_next()
     for run_id in lease.unheld_runs(UNINDEXED):
         enqueue_index(run_id)
-    what_if.fail_abandoned()
-    what_if.dispatch_next()
-    preflights.fail_abandoned()
-    preflights.dispatch_next()
-    evaluations.fail_abandoned()
-    evaluations.dispatch_next()
+    for kind in KINDS:
+        kind.fail_abandoned()
+        kind.dispatch_next()
 
 
-@app.task(name=WHAT_IF)
-def play_what_if(pk: int) -> None:
-    """Plays a queued what-if unless another one is running."""
-    if not SHUTDOWN.is_set() and what_if.play(pk, SHUTDOWN):
-        what_if.dispatch_next()
+def play_job(kind: type[HeldJob[Any]], pk: int) -> None:
+    """Plays a queued job unless another one of its kind is running, then sends the next one."""
+    if not SHUTDOWN.is_set() and kind.play(pk, SHUTDOWN):
+        kind.dispatch_next()
 
 
-@app.task(name=PREFLIGHT)
-def play_preflight(pk: int) -> None:
-    """Plays a queued pre-flight unless another one is running."""
-    if not SHUTDOWN.is_set() and preflights.play(pk, SHUTDOWN):
-        preflights.dispatch_next()
+def _add_task(kind: type[HeldJob[Any]]) -> None:
+    @app.task(name=kind.model.TASK)
+    def play(pk: int) -> None:
+        play_job(kind, pk)
 
 
-@app.task(name=EVALUATE)
-def evaluate_checkpoint(pk: int) -> None:
-    """Plays a queued evaluation of a checkpoint unless another one is running."""
-    if not SHUTDOWN.is_set() and evaluations.play(pk, SHUTDOWN):
-        evaluations.dispatch_next()
+for _kind in KINDS:
+    _add_task(_kind)
 
 
 @app.task(name=CALL)

@@ -25,6 +25,7 @@ import torch
 
 from benchmarks.gpu.models import QWEN25_HALF_BILLION, device_name, save_random_model
 from engine.events import parse_event
+from engine.metrics import OF_THE_MACHINE
 from engine.policies.loading import load_tokenizer
 
 WARM_UP = 1
@@ -34,7 +35,7 @@ ARRANGEMENTS: dict[str, dict[str, Any]] = {
     "disaggregated": {"placement": "disaggregated"},
     "overlap": {"placement": "disaggregated", "overlap": True},
 }
-REPORTED = ("time/", "perf/", "system/", "cluster/", "policy/sampler_gap", "policy/staleness")
+REPORTED = (*OF_THE_MACHINE, "policy/sampler_gap", "policy/staleness")
 
 
 def main() -> int:

@@ -10,9 +10,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+from engine.addresses import is_this_machine
 from engine.errors import ConfigError, RetryableFault
 
 if TYPE_CHECKING:
@@ -161,19 +161,12 @@ def check_reachable(address: str) -> None:
 
 def check_token(address: str, host: str) -> None:
     """Requires a token over a network: anyone who can reach a Ray without one can run programs on its machines."""
-    if not is_loopback(host) and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+    if not is_this_machine(host) and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
         raise ClusterUnavailable(
             f"RAY_ADDRESS is {address!r}, which is reached over a network, and RAY_AUTH_MODE is not token.",
             remedy="Start Ray on all of its machines with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN, or a file that "
             "RAY_AUTH_TOKEN_PATH names, and set the same for the run.",
         )
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def first_line(error: Exception) -> str:

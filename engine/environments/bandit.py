@@ -100,9 +100,7 @@ class Bandit(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines names and their order; `options["chance_seed"]` only whether the risky arm pays."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         problem = np.random.default_rng([seed, 2])
         pairs = TEST_PAIRS if self.config.split == "test" or split_of(options) == "held_out" else TRAIN_PAIRS
         safe, risky = pairs[int(problem.integers(len(pairs)))]

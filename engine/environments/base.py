@@ -106,6 +106,12 @@ class Environment(gymnasium.Env[str, Any]):
             super().reset(seed=seed)
         return "", {}
 
+    def seeded(self, seed: int | None) -> int:
+        """To be called first in `reset`, in place of `super().reset`, where problems are made from seeds: the seed of
+        the problem, drawn where none is given."""
+        Environment.reset(self, seed=seed)
+        return int(self.np_random.integers(2**31)) if seed is None else seed
+
     @property
     def _np_random(self) -> np.random.Generator | None:
         """Gymnasium's attribute behind `np_random`."""

@@ -93,9 +93,7 @@ class CommandEnvironment(Environment):
         """The game of a seed, before its first command."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.close()
         self.game = self.start_game(seed, split_of(options))
         self.feedback, self.commands = self.game.feedback, self.game.commands()

@@ -137,9 +137,7 @@ class Countdown(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the problem. Countdown is deterministic."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.current = self._problem_of(seed, held_out=split_of(options) == "held_out")
         self.answers, self.over = [], False
         return self.render(), {"ways": self.current.ways}

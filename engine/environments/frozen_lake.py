@@ -116,9 +116,7 @@ class FrozenLake(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the lake; `options["chance_seed"]` (default: the seed) only how it slips."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.lake = make_lake(seed, self.config.size, self.config.frozen_probability)
         self.ground = draw(self.lake).translate(self._symbols_of_ground)
         self.agent = divmod("".join(self.lake).index("S"), self.config.size)

@@ -120,9 +120,7 @@ class Game2048(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the first two tiles; `options["chance_seed"]` only the later ones."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         problem = np.random.default_rng([seed, self.config.size, 8])
         self.board = ((0,) * self.config.size,) * self.config.size
         for _ in range(2):

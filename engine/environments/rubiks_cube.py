@@ -110,9 +110,7 @@ class RubiksCube(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the position. The cube is deterministic."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         rng = np.random.default_rng([seed, self.config.depth, 7])
         self.stickers = self._exact(rng) if self.config.scramble == "exact" else self._random(rng)
         self.distance, self.steps, self.over = _distance(self.stickers), 0, False

@@ -144,9 +144,7 @@ class Sokoban(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the level. Sokoban is deterministic."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         config = self.config
         self.level = make_level(seed, config.rows, config.columns, config.boxes, config.depth)
         self.ground = self._ground(self.level)

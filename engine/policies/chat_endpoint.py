@@ -7,7 +7,6 @@ endpoint) are an `EndpointError` at once. Redirects are never followed: the key 
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import random
 import threading
@@ -20,6 +19,7 @@ from typing import Any, Literal, NoReturn
 
 import httpx2
 
+from engine.addresses import is_this_machine
 from engine.errors import ConfigError, EndpointError
 from engine.policies import chat_completions
 from engine.policies.api_key import ApiKey
@@ -256,13 +256,6 @@ def checked_address(url: str) -> httpx2.URL:
             remedy="Give the bare address, and the key with --key-env.",
         )
     return address if address.path.endswith(PATH) else address.copy_with(path=address.path.rstrip("/") + PATH)
-
-
-def is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _host(location: str) -> str:

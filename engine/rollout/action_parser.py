@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 ParseCase = Literal[
     "ok",
@@ -26,17 +26,7 @@ ParseCase = Literal[
     "cut_off",
     "empty_response",
 ]
-PARSE_CASES: tuple[ParseCase, ...] = (
-    "ok",
-    "no_think",
-    "no_answer",
-    "empty_answer",
-    "unclosed",
-    "text_outside",
-    "unknown_action",
-    "cut_off",
-    "empty_response",
-)
+PARSE_CASES: tuple[ParseCase, ...] = get_args(ParseCase)
 SEPARATOR = "||"
 TAGS = ("<think>", "</think>", "<answer>", "</answer>")
 MARKERS = (*TAGS, "<|im_start|>", "<|im_end|>")  # of no action's name

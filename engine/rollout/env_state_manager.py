@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, group_shares
+from engine.config import TRAINING_SEED_LIMIT, EnvironmentConfig, RunConfig, group_shares
 from engine.environments.base import Split
 
 
@@ -44,6 +44,18 @@ class EnvStateManager:
         self.group_size = group_size
         self.seed = seed
         self.refills = refills  # how often a step may draw more problems, from the run's seeds
+
+    @classmethod
+    def of(cls, config: RunConfig) -> EnvStateManager:
+        """That of a run."""
+        rollout = config.rollout
+        return cls(
+            config.environments,
+            groups=rollout.groups,
+            group_size=rollout.group_size,
+            seed=config.seed,
+            refills=rollout.refill,
+        )
 
     def training_batch(self, step: int) -> list[EpisodeSpec]:
         """Groups x members of step `step` (from 1). Problem seeds never repeat within a run and stay below 10^9."""

@@ -37,13 +37,7 @@ def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str
 def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
     """The decomposition for a new batch of training problems under the checkpoint at `path`."""
     backend, progress = LocalBackend.open(config, path)
-    manager = EnvStateManager(
-        config.environments,
-        groups=config.rollout.groups,
-        group_size=config.rollout.group_size,
-        seed=config.seed,
-        refills=config.rollout.refill,
-    )
+    manager = EnvStateManager.of(config)
     step = progress.step + 1
     specs = manager.training_batch(step)
     trajectories, _ = backend.play(

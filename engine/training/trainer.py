@@ -78,13 +78,7 @@ class Trainer:
         self.backend, self.progress = backend, progress
         self.phase = "loading"
         self.between: Metrics = {}  # seconds spent since the last step; reported with the next one
-        self.manager = EnvStateManager(
-            config.environments,
-            groups=config.rollout.groups,
-            group_size=config.rollout.group_size,
-            seed=config.seed,
-            refills=config.rollout.refill,
-        )
+        self.manager = EnvStateManager.of(config)
         self.max_turns = {environment.tag: environment.max_turns for environment in config.environments}
         self.detectors = build_detectors(config.stop, config.detectors)
         self.detectors.load_state_dict(progress.detectors)

@@ -16,7 +16,8 @@ from tests.e2e.open_site import needs_chromium, open_site
 from tests.webapp.live.sockets import layers
 from tests.workers.conftest import redis_url
 from webapp.whatif.models import WhatIf
-from workers.tasks import play_what_if
+from workers.tasks import play_job
+from workers.what_if import HeldWhatIf
 
 __all__ = ["redis_url"]
 
@@ -52,7 +53,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page).to_have_url(re.compile(r"/what-ifs/\d+/$"))
         expect(page.locator("#what-if-status")).to_have_text("Queued")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("reward")
-        apart(lambda: play_what_if(WhatIf.objects.get().pk))
+        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
         expect(forked).to_contain_text("no action executed")
@@ -64,7 +65,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page.locator(".what-if-state .panel-title")).to_contain_text("Turn 1 of")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")
-        apart(lambda: play_what_if(WhatIf.objects.order_by("pk")[1].pk))
+        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.order_by("pk")[1].pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
@@ -90,7 +91,7 @@ def test_a_what_if_with_another_prompt_gets_a_response(
         page.select_option("#what-if-checkpoint", "step_1")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")
-        apart(lambda: play_what_if(WhatIf.objects.get().pk))
+        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
         forked.locator("summary").first.click()

@@ -15,15 +15,16 @@ from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.services import local_user
-from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion, Preflight, PreflightState
+from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion, Preflight
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
+from webapp.jobs import JobState
 from webapp.panels.models import PanelLayout
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import TRAJECTORY_KEY, State, WhatIf
+from webapp.whatif.models import TRAJECTORY_KEY, WhatIf
 
 FILE = "trajectories/train/step_1.jsonl.zst"
 BOARD = {"type": "grid", "rows": 1, "columns": 2, "cells": [["start", "goal"]], "agent": [0, 0]}
@@ -81,7 +82,7 @@ def _add_preflight(version: EnvironmentVersion, text: str) -> Preflight:
     }  # fmt: skip
     return Preflight.objects.create(
         version=version, config=version.config, player="model", model=text[:500], problems=1, rollouts=1,
-        state=PreflightState.FAILED, message=text, report=report,
+        state=JobState.FAILED, message=text, report=report,
     )  # fmt: skip
 
 
@@ -90,7 +91,7 @@ def _add_what_if(original: Trajectory, text: str, parent: WhatIf | None = None) 
     key = {name: getattr(original, name) for name in TRAJECTORY_KEY}
     what_if = WhatIf.objects.create(
         run=original.run, parent=parent, turn=0, edit="response", text=text, temperature=1.0, seed=1,
-        state=State.FINISHED, message=text, remedy=text,
+        state=JobState.FINISHED, message=text, remedy=text,
         summary={"turns": 1, "success": False, "episode_return": 0.0, "stop": text}, **key,
     )  # fmt: skip
     what_if.folder.mkdir(parents=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -13,9 +14,11 @@ from engine.config import EnvironmentConfig
 from engine.environment_calls.helper import CallFailed
 from tests.workers.workplace import Workplace, wait_for
 from webapp.environments import calls
-from webapp.environments.models import EnvironmentVersion, Preflight, PreflightState
+from webapp.environments.models import EnvironmentVersion, Preflight
 from webapp.environments.services import define_unmeasured
+from webapp.jobs import JobState
 from workers import preflights
+from workers.preflights import HeldPreflight
 
 MODULE = "tests.engine.environment_calls.misbehaving"
 LAKE = EnvironmentConfig.model_validate({"kind": "frozen_lake"})
@@ -24,6 +27,11 @@ LAKE = EnvironmentConfig.model_validate({"kind": "frozen_lake"})
 @pytest.fixture(autouse=True)
 def fresh_client() -> None:
     calls._redis.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def own_data_dir(settings: Settings, tmp_path: Path) -> None:
+    settings.STARBOARD_DATA_DIR = str(tmp_path)
 
 
 def test_without_a_worker_the_reason_is_named(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,9 +71,9 @@ def preflight(kind: str, **fields: object) -> Preflight:
 @pytest.mark.django_db(transaction=True)
 def test_a_preflight_is_played_to_its_report(browser_of_ada: Client) -> None:
     made = preflight("bandit")
-    assert preflights.play(made.pk, threading.Event())
+    assert HeldPreflight.play(made.pk, threading.Event())
     made.refresh_from_db()
-    assert (made.state, made.message) == (PreflightState.FINISHED, "")
+    assert (made.state, made.message) == (JobState.FINISHED, "")
     assert (made.report["played"], made.report["rollouts"]) == (6, 2)
     page = browser_of_ada.get(f"/environments/{made.version.definition_id}/preflight/").content.decode()
     assert made.report["verdict"]["text"].partition("'")[0] in page
@@ -75,29 +83,29 @@ def test_a_preflight_is_played_to_its_report(browser_of_ada: Client) -> None:
 def test_a_preflight_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflights, "PLAYER_SECONDS", 3.0)
     made = preflight(f"{MODULE}:Hangs")
-    assert preflights.play(made.pk, threading.Event())
+    assert HeldPreflight.play(made.pk, threading.Event())
     made.refresh_from_db()
     assert (made.state, made.message) == (
-        PreflightState.FAILED, "It took longer than 3 s. Play fewer problems or rollouts.",
+        JobState.FAILED, "It took longer than 3 s. Play fewer problems or rollouts.",
     )  # fmt: skip
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_environment_that_ends_the_process_fails_its_preflight() -> None:
     made = preflight(f"{MODULE}:Dies")
-    assert preflights.play(made.pk, threading.Event())
+    assert HeldPreflight.play(made.pk, threading.Event())
     made.refresh_from_db()
-    assert made.state == PreflightState.FAILED
+    assert made.state == JobState.FAILED
     assert made.message.startswith("The engine ended with exit status 5.")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_error_that_the_engine_reports_is_the_reason_of_the_failure() -> None:
     made = preflight(f"{MODULE}:Unreachable")
-    assert preflights.play(made.pk, threading.Event())
+    assert HeldPreflight.play(made.pk, threading.Event())
     made.refresh_from_db()
     assert (made.state, made.message) == (
-        PreflightState.FAILED, "The server of sounds cannot be reached. Start it.",
+        JobState.FAILED, "The server of sounds cannot be reached. Start it.",
     )  # fmt: skip
 
 

@@ -16,10 +16,12 @@ from pytest_django import Settings
 from tests.builders.small_run import make_small_run, small_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for
 from webapp.evaluations import requests
-from webapp.evaluations.models import EvaluationRequest, RequestState
-from webapp.evaluations.requests import NO_WORKER, Refused, newest_requests
+from webapp.evaluations.models import EvaluationRequest
+from webapp.evaluations.requests import NO_WORKER, newest_requests
+from webapp.jobs import JobState, Refused
 from webapp.runs.models import Checkpoint, Run
-from workers import evaluations, lease
+from workers import lease
+from workers.evaluations import HeldEvaluation
 from workers.process import processes_with_cookie, start, sweep
 from workers.rebuilding import rebuild
 
@@ -43,7 +45,7 @@ def ask(run: Run) -> EvaluationRequest:
 
 
 def play(request: EvaluationRequest) -> EvaluationRequest:
-    assert evaluations.play(request.pk, threading.Event())
+    assert HeldEvaluation.play(request.pk, threading.Event())
     request.refresh_from_db()
     return request
 
@@ -108,7 +110,7 @@ def test_a_stop_ends_a_queued_one_at_once_and_a_running_ones_process(run: Run, s
     assert (queued.state, requests.stop(run, 1)) == ("stopped", False)
     settings.STARBOARD_ENGINE_COMMAND = SLEEPER
     request = ask(run)
-    playing = threading.Thread(target=evaluations.play, args=[request.pk, threading.Event()])
+    playing = threading.Thread(target=HeldEvaluation.play, args=[request.pk, threading.Event()])
     playing.start()
 
     def cookie() -> str:
@@ -116,7 +118,7 @@ def test_a_stop_ends_a_queued_one_at_once_and_a_running_ones_process(run: Run, s
         return str(request.process.get("cookie", "none"))
 
     wait_for(lambda: processes_with_cookie(cookie()), seconds=20)
-    assert not evaluations.play(EvaluationRequest.objects.create(run=run, step=2).pk, threading.Event())
+    assert not HeldEvaluation.play(EvaluationRequest.objects.create(run=run, step=2).pk, threading.Event())
     assert requests.stop(run, 1)
     playing.join(20)
     request.refresh_from_db()
@@ -130,8 +132,8 @@ def test_one_that_lost_its_worker_fails_and_its_process_is_ended(run: Run) -> No
     holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that started at another time
     process = {"cookie": "evaluation-lost", "holder": " ".join(holder)}
-    EvaluationRequest.objects.update(state=RequestState.RUNNING, started_at=timezone.now(), process=process)
-    evaluations.fail_abandoned()
+    EvaluationRequest.objects.update(state=JobState.RUNNING, started_at=timezone.now(), process=process)
+    HeldEvaluation.fail_abandoned()
     request.refresh_from_db()
     assert (request.state, child.wait(10)) == ("failed", -9)
     assert "worker that evaluated it no longer exists" in request.message

@@ -16,13 +16,15 @@ from pytest_django import Settings
 
 from tests.builders.small_run import add_small_run, make_small_run
 from tests.workers.workplace import wait_for
+from webapp.jobs import JobState
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
-from webapp.whatif.models import State, WhatIf
+from webapp.whatif.models import WhatIf
 from webapp.whatif.origins import ForkedOrigin, RecordedOrigin
 from workers import lease, what_if
 from workers.process import processes_with_cookie, start, sweep
-from workers.tasks import play_what_if
+from workers.tasks import play_job
+from workers.what_if import HeldWhatIf
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
 
@@ -49,7 +51,7 @@ def submit(row: Trajectory, **fields: Any) -> WhatIf:
 @pytest.mark.slow
 def test_a_what_if_is_played_by_a_real_engine_and_its_trajectory_can_be_read(row: Trajectory) -> None:
     submitted = submit(row, edit="action", text="Up", checkpoint="step_1")
-    play_what_if(submitted.pk)
+    play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == ("finished", "")
     assert submitted.summary["turns"] >= 1
@@ -63,11 +65,11 @@ def test_a_what_if_is_played_by_a_real_engine_and_its_trajectory_can_be_read(row
 @pytest.mark.slow
 def test_a_what_if_is_forked_from_a_what_if(row: Trajectory) -> None:
     first = submit(row, edit="action", text="Nowhere")
-    play_what_if(first.pk)
+    play_job(HeldWhatIf, first.pk)
     first.refresh_from_db()
     fields = {"turn": 1, "edit": "nothing", "text": "", "checkpoint": "step_1", "temperature": 1.0, "seed": 4}
     second = services.submit(ForkedOrigin(first), None, fields)
-    play_what_if(second.pk)
+    play_job(HeldWhatIf, second.pk)
     second.refresh_from_db()
     assert (second.state, second.message) == ("finished", "")
     made, before = (services.record(one)["turns"][0] for one in (second, first))
@@ -79,7 +81,7 @@ def test_a_what_if_is_forked_from_a_what_if(row: Trajectory) -> None:
 @pytest.mark.slow
 def test_a_refusal_of_the_engine_is_stored_with_its_remedy(row: Trajectory) -> None:
     submitted = submit(row, checkpoint="step_77")
-    play_what_if(submitted.pk)
+    play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == (
         "refused",
@@ -91,7 +93,7 @@ def test_a_refusal_of_the_engine_is_stored_with_its_remedy(row: Trajectory) -> N
 def test_an_engine_without_a_report_fails_with_the_end_of_its_log(row: Trajectory, settings: Settings) -> None:
     settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('no such library')"]
     submitted = submit(row)
-    play_what_if(submitted.pk)
+    play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.remedy) == ("failed", "no such library")
     assert "exit status 1" in submitted.message
@@ -100,7 +102,7 @@ def test_an_engine_without_a_report_fails_with_the_end_of_its_log(row: Trajector
 def test_a_stop_ends_its_process(row: Trajectory, settings: Settings) -> None:
     settings.STARBOARD_ENGINE_COMMAND = SLEEPER
     submitted = submit(row)
-    playing = threading.Thread(target=play_what_if, args=[submitted.pk])
+    playing = threading.Thread(target=play_job, args=[HeldWhatIf, submitted.pk])
     playing.start()
 
     def cookie() -> str:
@@ -108,7 +110,7 @@ def test_a_stop_ends_its_process(row: Trajectory, settings: Settings) -> None:
         return str(submitted.process.get("cookie", "none"))
 
     wait_for(lambda: processes_with_cookie(cookie()), seconds=20)
-    assert services.stop(submitted)
+    assert submitted.stop()
     playing.join(20)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == ("stopped", "Stopped on request.")
@@ -123,7 +125,7 @@ def test_a_what_if_that_takes_too_long_is_ended(
     monkeypatch.setattr(services, "MOST_SECONDS", 0.5)
     submitted = submit(row)
     began = time.monotonic()
-    play_what_if(submitted.pk)
+    play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == ("failed", "It timed out.")
     assert time.monotonic() - began < 30
@@ -131,7 +133,7 @@ def test_a_what_if_that_takes_too_long_is_ended(
 
 def test_a_second_what_if_waits_for_the_first(row: Trajectory) -> None:
     first = submit(row)
-    WhatIf.objects.update(state=State.RUNNING, owner=None)
+    WhatIf.objects.update(state=JobState.RUNNING, owner=None)
     second = WhatIf.objects.create(
         run=row.run,
         turn=0,
@@ -140,7 +142,7 @@ def test_a_second_what_if_waits_for_the_first(row: Trajectory) -> None:
         seed=1,
         **{name: first.trajectory_key[name] for name in first.trajectory_key},
     )
-    assert not what_if.play(second.pk, threading.Event())
+    assert not HeldWhatIf.play(second.pk, threading.Event())
     second.refresh_from_db()
     assert second.state == "queued"
 
@@ -153,8 +155,8 @@ def test_a_what_if_that_lost_its_worker_fails_and_its_process_is_ended(row: Traj
     holder = lease.this_holder().split(" ")
     holder[2] = "1"  # a process with this pid that started at another time
     process = {"cookie": "what-if-lost", "holder": " ".join(holder)}
-    WhatIf.objects.update(state=State.RUNNING, started_at=timezone.now(), process=process)
-    what_if.fail_abandoned()
+    WhatIf.objects.update(state=JobState.RUNNING, started_at=timezone.now(), process=process)
+    HeldWhatIf.fail_abandoned()
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == ("failed", "The worker that played it no longer exists.")
     assert child.wait(10) == -signal.SIGKILL
@@ -163,6 +165,6 @@ def test_a_what_if_that_lost_its_worker_fails_and_its_process_is_ended(row: Traj
 def test_a_what_if_without_its_original_fails_with_a_reason(row: Trajectory) -> None:
     submitted = submit(row)
     Trajectory.objects.all().delete()
-    play_what_if(submitted.pk)
+    play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == ("failed", "The trajectory that it forks no longer exists.")

@@ -8,7 +8,6 @@ receivers detect duplicates.
 from __future__ import annotations
 
 import json
-import logging
 import random
 import secrets
 import threading
@@ -22,17 +21,15 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from engine.events import AlertRaised
 from webapp.alerts.mail import send_mail_of
 from webapp.alerts.models import SEVERITIES, Delivery, DeliveryAttempt, NotificationSettings, Scope, State, Webhook
 from webapp.alerts.webhooks import GONE, Answer, secret_of, send
+from webapp.broker import send_task
 from webapp.runs.models import Alert, Run
 from webapp.runs.recorded_events import events_of, newest_of
-from workers.app import DELIVER, app
-
-log = logging.getLogger(__name__)
+from workers.app import DELIVER
 
 RETRIES = (30, 120, 600, 3600, 6 * 3600, 24 * 3600)  # seconds after the first, second … attempt
 JITTER = 0.2
@@ -97,10 +94,7 @@ def trial_message(user: User, channel: str, target: str) -> Delivery:
 
 def dispatch_deliveries() -> None:
     """Without a broker the rows wait for the next worker's beat."""
-    try:
-        app.signature(DELIVER).apply_async(retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("Messages wait, the broker cannot be reached: %s", error)
+    send_task(DELIVER, otherwise="Messages wait")
 
 
 def deliver_due() -> int:

@@ -15,7 +15,7 @@ from engine.diagnostics.held_out import AREA as HELD_OUT
 from engine.diagnostics.rule_config import RuleConfig
 from engine.errors import ConfigError
 from engine.events import SettingsChanged
-from engine.metrics import describe
+from engine.metrics import OF_THE_MACHINE, describe
 from webapp.alerts.rescue import Shown, begun_at, rescue, shown
 from webapp.alerts.rules import held_out_of
 from webapp.forms.texts import flatten
@@ -27,7 +27,6 @@ from webapp.trajectories.models import Trajectory
 BEFORE, AFTER = 60, 15  # steps that the curve covers
 WINDOW = 10  # steps in a metric's mean
 WORST = 6
-OF_THE_MACHINE = ("time/", "perf/", "system/")  # these say little about a policy, so they come last
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 200, 56, 22, 10
 
 
@@ -128,7 +127,7 @@ def config_at(run: Run, seq: int) -> RunConfig:
 
 
 def _compared(steps: QuerySet[StepMetrics], step: int) -> list[Compared]:
-    """Every metric of the step, the most unusual first."""
+    """Every metric of the step, the most unusual first; those of the machine last, as they say little of a policy."""
     rows = dict(steps.filter(step__gte=step - WINDOW, step__lte=step).values_list("step", "metrics"))
     now = rows.pop(step, {})
     found = []

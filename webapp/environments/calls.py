@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 
 from engine.config import EnvironmentConfig
 from engine.environment_calls.helper import CallFailed
+from webapp.broker import send_task
 from workers.app import CALL, MEASURE, app
 
 log = logging.getLogger(__name__)
@@ -50,10 +51,7 @@ def ask(call: str, config: EnvironmentConfig, *, seconds: float = SECONDS, **arg
 
 def measure_later() -> None:
     """Asks a worker for the facts of all environments that have none; one does so regularly anyway."""
-    try:
-        app.signature(MEASURE).apply_async(retry=False, expires=60)
-    except (OperationalError, OSError) as error:
-        log.warning("Facts of environments wait for the schedule: %s", error)
+    send_task(MEASURE, otherwise="Facts of environments wait for the schedule", expires=60)
 
 
 def is_alone() -> bool:

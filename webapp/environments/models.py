@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db import models
 
 from engine.config import EnvironmentConfig
+from webapp.jobs import Job
+from workers.app import PREFLIGHT
 
 
 class EnvironmentDefinition(models.Model):
@@ -55,15 +57,6 @@ class EnvironmentVersion(models.Model):
         return str(kind)
 
 
-class PreflightState(models.TextChoices):
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    FINISHED = "finished", "Finished"
-    STOPPED = "stopped", "Stopped"
-    FAILED = "failed", "Failed"
-
-
-LIVE = (PreflightState.QUEUED, PreflightState.RUNNING)
 MODEL = "model"
 PLAYERS = {
     "scripted": "Scripted player",
@@ -73,32 +66,20 @@ PLAYERS = {
 }
 
 
-class Preflight(models.Model):
-    """Problems of a version, each played several times by a player or, where `model` is given, by a model.
+class Preflight(Job):
+    """Problems of a version, each played several times by a player or, where `model` is given, by a model."""
 
-    queued ─▶ running ─▶ finished | stopped | failed; a queued one may be stopped.
-    """
+    NOUN = "Pre-flight"
+    TASK = PREFLIGHT
 
     version = models.ForeignKey(EnvironmentVersion, on_delete=models.CASCADE, related_name="preflights")
     config = models.JSONField()  # the version's, which may be edited in place later
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     player = models.CharField(max_length=40)
     model = models.CharField(max_length=500, blank=True, default="")
     problems = models.PositiveIntegerField()
     rollouts = models.PositiveIntegerField()
     first_seed = models.PositiveIntegerField(default=0)
-
-    state = models.CharField(max_length=10, choices=PreflightState.choices, default=PreflightState.QUEUED)
-    stop_requested = models.BooleanField(default=False)
-    message = models.TextField(blank=True, default="")
     report = models.JSONField(default=dict)  # of `engine.preflight`, as far as it was played
-    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
-    created_at = models.DateTimeField(auto_now_add=True)
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["-pk"]
 
     def __str__(self) -> str:
         return f"pre-flight of {self.version} with {self.who}"
@@ -106,10 +87,6 @@ class Preflight(models.Model):
     @property
     def who(self) -> str:
         return f"{PLAYERS[MODEL]} {self.model}" if self.model else PLAYERS.get(self.player, self.player)
-
-    @property
-    def is_live(self) -> bool:
-        return self.state in LIVE
 
     @property
     def folder(self) -> Path:

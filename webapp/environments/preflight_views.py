@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from webapp.environments import preflights
 from webapp.environments.models import PLAYERS, EnvironmentDefinition, Preflight
+from webapp.jobs import Refused
 from webapp.whole_numbers import whole_number
 
 EARLIER = 20
@@ -24,7 +25,7 @@ def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             made = preflights.submit(definition.latest, request.user, request.POST.dict())
             return redirect(f"{reverse('environments:preflight', args=[pk])}?id={made.pk}")
-        except preflights.Refused as refused:
+        except Refused as refused:
             problem = str(refused)
     earlier = Preflight.objects.filter(version__definition=definition).select_related("version")
     asked = whole_number(request.GET.get("id", ""))
@@ -57,5 +58,5 @@ def preflight_data(request: HttpRequest, pk: int, preflight_id: int) -> HttpResp
 
 @require_POST
 def stop_preflight(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
-    preflights.stop(get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk))
+    get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk).stop()
     return redirect(f"{reverse('environments:preflight', args=[pk])}?id={preflight_id}")

@@ -1,4 +1,4 @@
-"""Submitting, stopping and reading pre-flights. A worker plays them; each user has one at a time."""
+"""Submitting and reading pre-flights. A worker plays them; each user has one at a time."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.utils import timezone
 
 from engine.errors import ModelError
 from engine.policies.model_paths import check_model_path
-from webapp.environments.models import LIVE, MODEL, PLAYERS, EnvironmentVersion, Preflight, PreflightState
-from webapp.environments.preflight_queue import enqueue
+from webapp.environments.models import MODEL, PLAYERS, EnvironmentVersion, Preflight
+from webapp.jobs import Refused
 from webapp.whole_numbers import whole_number
 
 MOST_PROBLEMS = 64
 MOST_ROLLOUTS = 32
 LARGEST_SEED = 900_000_000
 LONGEST_MODEL = 500
-
-
-class Refused(Exception):
-    """Why a pre-flight is not accepted, for the user."""
 
 
 def submit(version: EnvironmentVersion, owner: User | AnonymousUser | None, data: Mapping[str, str]) -> Preflight:
@@ -40,21 +35,11 @@ def submit(version: EnvironmentVersion, owner: User | AnonymousUser | None, data
     }
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():
-        if user is not None:
-            User.objects.select_for_update().get(pk=user.pk)  # otherwise two concurrent forms would create two rows
-        if Preflight.objects.filter(owner=user, state__in=LIVE).exists():
+        if Preflight.any_live_of(user):
             raise Refused("You already have a pre-flight in progress. Wait until it ends, or stop it.")
         made = Preflight.objects.create(version=version, config=version.config, owner=user, **fields)
-        transaction.on_commit(lambda: enqueue(made.pk))
+        transaction.on_commit(made.enqueue)
     return made
-
-
-def stop(preflight: Preflight) -> None:
-    """Ends a queued one at once; a running one is ended by its worker."""
-    queued = Preflight.objects.filter(pk=preflight.pk, state=PreflightState.QUEUED)
-    stopped = queued.update(state=PreflightState.STOPPED, ended_at=timezone.now(), message="Stopped before it started.")
-    if not stopped:
-        Preflight.objects.filter(pk=preflight.pk, state=PreflightState.RUNNING).update(stop_requested=True)
 
 
 def as_json(preflight: Preflight) -> dict[str, Any]:

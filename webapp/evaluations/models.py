@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from django.conf import settings
-from django.db import models
-from django.utils import timezone
+from django.db import models, transaction
 
+from webapp.jobs import LIVE, Job
 from webapp.runs.models import Run
+from webapp.updates import publish_run
+from workers.app import EVALUATE
 
 
 class ProblemList(models.Model):
@@ -57,48 +58,33 @@ class Evaluation(models.Model):
         return f"{self.environment} at step {self.step}"
 
 
-class RequestState(models.TextChoices):
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    FINISHED = "finished", "Finished"
-    STOPPED = "stopped", "Stopped"
-    FAILED = "failed", "Failed"
-
-
-LIVE = (RequestState.QUEUED, RequestState.RUNNING)
-
-
-class EvaluationRequest(models.Model):
+class EvaluationRequest(Job):
     """A request to evaluate the checkpoint of a step, which a worker plays. The engine adds the results to the events
-    of the run, from which their rows of `Evaluation` are made.
+    of the run, from which their rows of `Evaluation` are made."""
 
-    queued ─▶ running ─▶ finished | stopped | failed; a queued one may be stopped.
-    """
+    NOUN = "Evaluation"
+    TASK = EVALUATE
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluation_requests")
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     step = models.PositiveIntegerField()
-    state = models.CharField(max_length=10, choices=RequestState.choices, default=RequestState.QUEUED)
-    stop_requested = models.BooleanField(default=False)
-    message = models.TextField(blank=True, default="")
-    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
-    created_at = models.DateTimeField(default=timezone.now)
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        ordering = ["-pk"]
+    class Meta(Job.Meta):
         indexes = [models.Index(fields=["state", "created_at"])]
         constraints = [
-            models.UniqueConstraint(
-                fields=["run", "step"], condition=models.Q(state__in=["queued", "running"]), name="one_live_request"
-            )
+            models.UniqueConstraint(fields=["run", "step"], condition=models.Q(state__in=LIVE), name="one_live_request")
         ]
 
     def __str__(self) -> str:
         return f"evaluation of step {self.step}"
 
     @property
+    def folder(self) -> Path:
+        return self.run.directory
+
+    @property
     def log(self) -> Path:
-        """Output of the engine process."""
-        return self.run.directory / f"evaluation_{self.pk}.log"
+        return self.folder / f"evaluation_{self.pk}.log"
+
+    def publish(self) -> None:
+        """Notifies open pages of the run."""
+        transaction.on_commit(lambda: publish_run(self.run_id, self.run.last_seq))

@@ -7,26 +7,21 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from webapp.audit.services import Actor
 from webapp.audit.services import record as audit
 from webapp.environments.calls import is_alone
-from webapp.evaluations.models import LIVE, EvaluationRequest, RequestState
+from webapp.evaluations.models import EvaluationRequest
+from webapp.jobs import LIVE, JobState, Refused
 from webapp.runs.models import Checkpoint, Run
-from webapp.updates import publish_run
-from workers.app import EVALUATE, app
+from workers.app import app
 
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 1.5
 NO_QUEUE = "The queue cannot be reached, so no worker can evaluate. Check that Redis runs, then try again."
 NO_WORKER = "No worker answers, so nothing would evaluate the checkpoint. Start one with `python -m workers`."
-
-
-class Refused(Exception):
-    """Why a request is not accepted, for the user."""
 
 
 def submit(run: Run, step: int, user: Actor) -> EvaluationRequest:
@@ -44,8 +39,8 @@ def submit(run: Run, step: int, user: Actor) -> EvaluationRequest:
     except IntegrityError:
         raise Refused(f"The checkpoint of step {step} is already being evaluated.") from None
     audit(run, user, "evaluate", step=step)
-    transaction.on_commit(lambda: enqueue(made.pk))
-    publish(made)
+    transaction.on_commit(made.enqueue)
+    made.publish()
     return made
 
 
@@ -66,29 +61,10 @@ def why_no_worker() -> str:
         return NO_QUEUE
 
 
-def enqueue(pk: int) -> None:
-    """Sends it to a worker. Without a broker it stays queued until a worker looks for waiting ones."""
-    try:
-        app.signature(EVALUATE, args=[pk]).apply_async(retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("Evaluation %d is queued as a row only, the broker cannot be reached: %s", pk, error)
-
-
 def stop(run: Run, step: int) -> bool:
-    """Ends a queued one at once; a running one is ended by its worker. False if there is none."""
+    """Stops the one of `step` that is in progress; False if there is none."""
     made = run.evaluation_requests.filter(step=step, state__in=LIVE).first()
-    if made is None:
-        return False
-    queued = EvaluationRequest.objects.filter(pk=made.pk, state=RequestState.QUEUED)
-    if not queued.update(state=RequestState.STOPPED, ended_at=timezone.now(), message="Stopped before it started."):
-        EvaluationRequest.objects.filter(pk=made.pk, state=RequestState.RUNNING).update(stop_requested=True)
-    publish(made)
-    return True
-
-
-def publish(request: EvaluationRequest) -> None:
-    """Notifies open pages of the run."""
-    transaction.on_commit(lambda: publish_run(request.run_id, request.run.last_seq))
+    return made is not None and made.stop()
 
 
 def newest_requests(run: Run) -> list[dict[str, Any]]:
@@ -97,5 +73,5 @@ def newest_requests(run: Run) -> list[dict[str, Any]]:
     return [
         {"step": step, "state": one.state, "message": one.message, "stopping": one.stop_requested}
         for step, one in sorted(newest.items())
-        if one.state in (*LIVE, RequestState.FAILED)
+        if one.state in (*LIVE, JobState.FAILED)
     ]

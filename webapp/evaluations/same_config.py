@@ -9,11 +9,10 @@ from typing import Any
 from django.db.models import Q
 
 from engine.events import RunStarted
+from engine.metrics import OF_THE_MACHINE
 from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_of
 
-# decided by clocks and machines, not by the seed
-NOT_COMPARED = ("time/", "perf/", "system/", "cluster/")
 LABELS = ("preset", "description")
 MOST_SHOWN = 8
 
@@ -43,7 +42,7 @@ def first_difference(one: Steps, other: Steps) -> Difference:
 
 
 def _compared(metrics: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in metrics.items() if not name.startswith(NOT_COMPARED)}
+    return {name: value for name, value in metrics.items() if not name.startswith(OF_THE_MACHINE)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

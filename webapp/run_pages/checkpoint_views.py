@@ -9,7 +9,8 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.evaluations import requests
-from webapp.evaluations.requests import Refused, checkpoint_at
+from webapp.evaluations.requests import checkpoint_at
+from webapp.jobs import Refused
 from webapp.run_pages.checkpoint_archive import archive_of
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run

@@ -15,11 +15,12 @@ from django.utils import timezone
 
 from engine.forking import copies_of
 from webapp.audit.services import Actor, who
+from webapp.jobs import LIVE
 from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.states import TERMINAL
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
-from webapp.whatif.models import LIVE, WhatIf
+from webapp.whatif.models import WhatIf
 
 log = logging.getLogger(__name__)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db.models import Q
-from kombu.exceptions import OperationalError
 
-from workers.app import INDEX, app
+from webapp.broker import send_task
+from workers.app import INDEX
 
 # not started (no byte read), or in progress or interrupted (a worker holds or held the lease)
 UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
@@ -13,8 +13,4 @@ UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 def enqueue_index(run_id: str) -> bool:
     """Sends the task that indexes the run's files. Without a broker it waits for `adopt_unsupervised_runs`."""
-    try:
-        app.signature(INDEX, args=[run_id]).apply_async(retry=False)
-    except (OperationalError, OSError):
-        return False
-    return True
+    return send_task(INDEX, run_id, otherwise=f"The files of run {run_id} are indexed later")

@@ -6,7 +6,6 @@ it to the engine. Each returns whether the run was in a state that allows the re
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -17,24 +16,22 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from engine.config import RunConfig, build_config
 from engine.errors import CheckpointError
 from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
+from webapp.broker import send_task
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
-from workers.app import SUPERVISE, app
+from workers.app import SUPERVISE
 
 if TYPE_CHECKING:
     from webapp.environments.models import EnvironmentVersion
-
-log = logging.getLogger(__name__)
 
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
@@ -111,12 +108,7 @@ def _launch(config: RunConfig) -> str:
 
 def enqueue(run_id: str) -> bool:
     """Sends the task that supervises the run. Without a broker it waits for `adopt_unsupervised_runs`."""
-    try:
-        app.signature(SUPERVISE, args=[run_id]).apply_async(retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("Run %s is queued in the database only, the broker cannot be reached: %s", run_id, error)
-        return False
-    return True
+    return send_task(SUPERVISE, run_id, otherwise=f"Run {run_id} is queued in the database only")
 
 
 def move(

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-
-def is_loopback(address: str) -> bool:
-    if address == "localhost":
-        return True
-    try:
-        return ip_address(address.strip("[]")).is_loopback
-    except ValueError:
-        return False
+from engine.addresses import is_this_machine
 
 
 def missing() -> list[str]:
     """The settings to change before listening on an address other than loopback; empty if none."""
-    if is_loopback(settings.STARBOARD_BIND):
+    if is_this_machine(settings.STARBOARD_BIND.strip("[]")):
         return []
     wanted = [
         (settings.SECRET_KEY_GIVEN == "", "SECRET_KEY is not set. Use at least 50 random characters."),

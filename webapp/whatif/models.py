@@ -5,35 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.db import models
-from django.utils import timezone
+from django.db import models, transaction
 
+from webapp.jobs import Job
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
+from webapp.updates import publish_what_if
+from workers.app import WHAT_IF
 
 
-class State(models.TextChoices):
-    QUEUED = "queued", "Queued"
-    RUNNING = "running", "Running"
-    FINISHED = "finished", "Finished"
-    STOPPED = "stopped", "Stopped"
-    REFUSED = "refused", "Refused"
-    FAILED = "failed", "Failed"
-
-
-LIVE = (State.QUEUED, State.RUNNING)
-
-
-class WhatIf(models.Model):
+class WhatIf(Job):
     """One fork. The original is identified by `TRAJECTORY_KEY`, since its row may be written again. With a `parent`,
-    it forks that what-if, and the key is that of the recorded trajectory at the start of the chain.
+    it forks that what-if, and the key is that of the recorded trajectory at the start of the chain."""
 
-    queued ─▶ running ─▶ finished | stopped | refused | failed; a queued one may be stopped.
-    """
+    NOUN = "What-if"
+    TASK = WHAT_IF
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="what_ifs")
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     split = models.CharField(max_length=10)
     step = models.PositiveIntegerField()
     environment = models.CharField(max_length=60)
@@ -48,18 +36,10 @@ class WhatIf(models.Model):
     temperature = models.FloatField()
     seed = models.BigIntegerField()
 
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    stop_requested = models.BooleanField(default=False)
-    message = models.TextField(blank=True, default="")
     remedy = models.TextField(blank=True, default="")
     summary = models.JSONField(default=dict)  # of the engine's last message
-    process = models.JSONField(default=dict)  # cookie of the engine, and the worker that holds it
-    created_at = models.DateTimeField(default=timezone.now)
-    started_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        ordering = ["-pk"]
+    class Meta(Job.Meta):
         indexes = [models.Index(fields=["state", "created_at"]), models.Index(fields=["run", "step", "group"])]
 
     def __str__(self) -> str:
@@ -70,12 +50,11 @@ class WhatIf(models.Model):
         return self.run.directory / "what_if" / str(self.pk)
 
     @property
-    def is_live(self) -> bool:
-        return self.state in LIVE
-
-    @property
     def trajectory_key(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in TRAJECTORY_KEY}
+
+    def publish(self) -> None:
+        transaction.on_commit(lambda: publish_what_if(self.pk))
 
     def original(self) -> Trajectory | None:
         """The recorded trajectory at the start of the chain."""

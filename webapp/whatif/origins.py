@@ -12,10 +12,11 @@ from django.urls import reverse
 from engine.errors import RunDirectoryError
 from engine.rollout.trajectory_files import read_records
 from engine.what_if.request import TRAJECTORY
+from webapp.jobs import JobState
 from webapp.runs.models import Run
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
-from webapp.whatif.models import TRAJECTORY_KEY, State, WhatIf, what_ifs_of
+from webapp.whatif.models import TRAJECTORY_KEY, WhatIf, what_ifs_of
 
 Record = dict[str, Any]
 NOT_FINISHED = "This what-if is still in progress. Fork it when it has finished."
@@ -136,7 +137,7 @@ class ForkedOrigin:
     def obstacle(self) -> str:
         if self.what_if.is_live:
             return NOT_FINISHED
-        if self.what_if.state != State.FINISHED:
+        if self.what_if.state != JobState.FINISHED:
             return NO_TRAJECTORY
         try:
             self._read()

@@ -1,29 +1,23 @@
-"""Submitting, stopping and reading what-ifs. A worker plays them; each user has one at a time."""
+"""Submitting and reading what-ifs. A worker plays them; each user has one at a time."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 from typing import Any, BinaryIO, TypedDict
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.text import capfirst
-from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 
 from engine.config import problems_by_field
 from engine.what_if.events import WHAT_IF_EVENT, WhatIfEvent
 from engine.what_if.request import EVENTS, WhatIfRequest
 from webapp.audit.services import record as audit
-from webapp.updates import publish_what_if
-from webapp.whatif.models import LIVE, State, WhatIf
+from webapp.jobs import Refused
+from webapp.whatif.models import WhatIf
 from webapp.whatif.origins import ForkedOrigin, Origin
-from workers.app import WHAT_IF, app
-
-log = logging.getLogger(__name__)
 
 MOST_TOKENS = 8192
 MOST_SECONDS = 300.0
@@ -32,10 +26,6 @@ LONGEST_LINE = 8 << 20
 
 
 Event = dict[str, Any]
-
-
-class Refused(Exception):
-    """Why a what-if is not accepted, for the user."""
 
 
 def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str, Any]) -> WhatIf:
@@ -55,9 +45,7 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
         raise Refused(f"{capfirst(origin.name)} has {origin.turns} turns; choose one of these.")
     user = owner if isinstance(owner, User) else None
     with transaction.atomic():
-        if user is not None:
-            User.objects.select_for_update().get(pk=user.pk)  # otherwise two concurrent forms would create two rows
-        if WhatIf.objects.filter(owner=user, state__in=LIVE).exists():
+        if WhatIf.any_live_of(user):
             raise Refused(
                 "You already have a what-if in progress. Wait until it ends, or stop it, before you submit another."
             )
@@ -66,7 +54,7 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
         )
         detail = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
         audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **detail)
-        transaction.on_commit(lambda: enqueue(made.pk))
+        transaction.on_commit(made.enqueue)
     return made
 
 
@@ -82,26 +70,6 @@ def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") 
             **fields,
         }
     )
-
-
-def enqueue(pk: int) -> bool:
-    """Sends it to a worker. Without a broker it stays queued until `adopt_unsupervised_runs` finds it."""
-    try:
-        app.signature(WHAT_IF, args=[pk]).apply_async(retry=False)
-    except (OperationalError, OSError) as error:
-        log.warning("What-if %d is queued as a row only, the broker cannot be reached: %s", pk, error)
-        return False
-    return True
-
-
-def stop(what_if: WhatIf) -> bool:
-    """Ends a queued one at once; a running one is ended by its worker."""
-    now = timezone.now()
-    queued = WhatIf.objects.filter(pk=what_if.pk, state=State.QUEUED)
-    if queued.update(state=State.STOPPED, ended_at=now, message="Stopped before it started."):
-        transaction.on_commit(lambda: publish_what_if(what_if.pk))
-        return True
-    return bool(WhatIf.objects.filter(pk=what_if.pk, state=State.RUNNING).update(stop_requested=True))
 
 
 class Updates(TypedDict):

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from engine.errors import RunDirectoryError
 from engine.what_if.request import EDITS
+from webapp.jobs import Refused
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
@@ -40,7 +41,7 @@ def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
         return _form(request, origin)
     try:
         what_if = services.submit(origin, request.user, _fields(request))
-    except services.Refused as refused:
+    except Refused as refused:
         return _form(request, origin, problem=str(refused))
     return redirect("whatif:detail", origin.run.pk, what_if.pk)
 
@@ -82,7 +83,7 @@ def data(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
-    services.stop(_what_if(run_id, what_if_id))
+    _what_if(run_id, what_if_id).stop()
     return redirect("whatif:detail", run_id, what_if_id)
 
 
@@ -111,7 +112,7 @@ def _number(request: HttpRequest, name: str, default: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or abs(number) > LARGEST:
-        raise services.Refused(f"The {name} {text[:40]!r} is not a valid number.")
+        raise Refused(f"The {name} {text[:40]!r} is not a valid number.")
     return number
 
 

@@ -139,9 +139,7 @@ class DeepCoder(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         path, rows = self._rows(held_out=split_of(options) == "held_out")
         self.task = task_at(path, rows[int(np.random.default_rng([seed, 1]).integers(len(rows)))])
         self.tests = longest(self.task.tests, self.config.max_tests)

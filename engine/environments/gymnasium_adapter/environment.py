@@ -114,9 +114,7 @@ class GymnasiumEnvironment(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         observation, _ = self.game.reset(seed=seed)
         chance = int((options or {}).get("chance_seed", seed))
         self.game.unwrapped.np_random = np.random.default_rng([chance, 5])

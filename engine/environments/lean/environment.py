@@ -150,9 +150,7 @@ class Lean(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """Needs no checker: the first check is that of the first tactic."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         found = self._theorems(held_out=split_of(options) == "held_out")
         self.theorem = found[int(np.random.default_rng([seed, 1]).integers(len(found)))]
         self._start()

@@ -6,7 +6,6 @@ takes too long is no failure of the server, and is reported as such in a respons
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import logging
 import os
@@ -18,6 +17,7 @@ from typing import Any
 
 import httpx2
 
+from engine.addresses import is_this_machine, plain_address
 from engine.environments.lean.rules import Check, Standing, judged
 from engine.environments.lean.theorems import Theorem
 from engine.errors import ConfigError, EnvironmentUnavailable
@@ -153,22 +153,9 @@ def _server(address: str, key: str, check_seconds: int, wait_seconds: float, pro
 
 def checked_address(server: str) -> str:
     """The address without a final slash; `ConfigError` unless it is a plain http(s) address."""
-    try:
-        address = httpx2.URL(server.strip())
-    except httpx2.InvalidURL:
-        address = httpx2.URL("")
-    if address.scheme not in ("http", "https") or not address.host or address.userinfo or address.query:
-        raise ConfigError(
-            "The Lean server is not a plain http(s) address.", remedy=f"Use a form like {DEFAULT_ADDRESS}."
-        )
-    return str(address).rstrip("/")
-
-
-def is_this_machine(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    if address := plain_address(server):
+        return address
+    raise ConfigError("The Lean server is not a plain http(s) address.", remedy=f"Use a form like {DEFAULT_ADDRESS}.")
 
 
 def _detail(body: bytes) -> str:

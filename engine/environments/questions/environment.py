@@ -75,10 +75,7 @@ class QuestionEnvironment(Environment):
         """A question of the kind that ships; None if a number is above `generate_up_to`."""
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
-        self.question = self._question(seed, split_of(options))
+        self.question = self._question(self.seeded(seed), split_of(options))
         self.tries, self.solved, self.over = [], False, False
         return self.render(), {}
 

@@ -83,9 +83,7 @@ class HttpEnvironment(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.close()
         chance = int((options or {}).get("chance_seed", seed))
         self.begun = self.client.begin(Start(seed=seed, chance_seed=chance, split=base.split_of(options)))

@@ -108,9 +108,7 @@ class OpenEnv(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         answer = self._reset({"seed": seed, "split": split_of(options)})
         self.text = self.first = self._text(answer["observation"])
         self.over = bool(answer.get("done"))

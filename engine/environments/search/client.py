@@ -5,7 +5,6 @@ A server that does not respond as it should raises `EnvironmentUnavailable`, as 
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import time
@@ -14,6 +13,7 @@ from typing import Any, Literal
 
 import httpx2
 
+from engine.addresses import is_this_machine, plain_address
 from engine.environments.search.index import Article, Hit
 from engine.errors import ConfigError, EnvironmentUnavailable
 
@@ -30,8 +30,8 @@ class RetrievalClient:
     def __init__(self, server: str, protocol: Protocol, seconds: float) -> None:
         address = checked_address(server)
         self.url, self.protocol, self.seconds = f"{address}{PATH}", protocol, seconds
-        host = httpx2.URL(address).host
-        self._client = httpx2.Client(follow_redirects=False, trust_env=not _is_this_machine(host))
+        proxies = not is_this_machine(httpx2.URL(address).host)
+        self._client = httpx2.Client(follow_redirects=False, trust_env=proxies)
 
     def search(self, query: str, most: int) -> list[Hit]:
         deadline = time.monotonic() + self.seconds
@@ -127,23 +127,11 @@ def _hit(content: str, score: Any, identity: Any) -> Hit:
 
 def checked_address(server: str) -> str:
     """The address without a final slash or path of the protocol; `ConfigError` unless it is a plain http(s) address."""
-    try:
-        address = httpx2.URL(server.strip())
-    except httpx2.InvalidURL:
-        address = httpx2.URL("")
-    if address.scheme not in ("http", "https") or not address.host or address.userinfo or address.query:
-        raise ConfigError(
-            "The retrieval server is not a plain http(s) address.", remedy="Use a form like http://127.0.0.1:8000."
-        )
-    return str(address).rstrip("/").removesuffix(PATH)
-
-
-def _is_this_machine(host: str) -> bool:
-    """No proxy is used for loopback."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    if address := plain_address(server):
+        return address.removesuffix(PATH)
+    raise ConfigError(
+        "The retrieval server is not a plain http(s) address.", remedy="Use a form like http://127.0.0.1:8000."
+    )
 
 
 def _line(text: Any) -> str:

@@ -126,9 +126,7 @@ class Search(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         given = self.config
         self.corpus = (
             from_files(given.path, given.held_out_path, given.max_questions) if given.path else shipped(given.questions)

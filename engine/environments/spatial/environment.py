@@ -130,9 +130,7 @@ class Spatial(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         config = self.config
         self.world, self.question = make_problem(
             seed, config.questions, (config.width, config.height), config.level + 1, config.main, config.objects

@@ -142,9 +142,7 @@ class Sudoku(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` determines the grid. Sudoku is deterministic."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.board = SudokuBoard(make_problem(seed, self.config.size, self.config.to_fill), self.config.size)
         self.outcome, self.steps, self.over = "", 0, False
         return self.render(), {}

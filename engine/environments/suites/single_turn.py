@@ -49,9 +49,7 @@ class SingleTurn(Environment):
     def is_success(self, score: float) -> bool: ...
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.question = self.ask(seed).strip() or "(empty)"
         self.given, self.score, self.over = None, 0.0, False
         return self.render(), {}

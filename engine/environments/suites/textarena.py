@@ -92,9 +92,7 @@ class TextArena(Environment):
         self.over = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         self.randomness.seed(seed)
         with self.randomness.installed():
             _start(self.game, self.config, seed)

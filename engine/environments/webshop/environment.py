@@ -148,9 +148,7 @@ class WebShop(Environment):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         """`seed` draws the goal among those of `options["split"]`; nothing else is random."""
-        super().reset(seed=seed)
-        if seed is None:
-            seed = int(self.np_random.integers(2**31))
+        seed = self.seeded(seed)
         goals = self.shop.goals(self.config.goals, self.config.goal_split, split_of(options))
         self._drawn = goals[int(np.random.default_rng([seed, 1]).integers(len(goals)))]
         self.page = Page()

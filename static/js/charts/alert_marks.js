@@ -3,6 +3,7 @@
 
 import { at } from "./positions.js";
 import { plain } from "./setting_marks.js";
+import { stepMark } from "./step_marks.js";
 
 /** @import { AlertRaised, MarkSource, Marks } from "../types.js" */
 
@@ -24,23 +25,11 @@ export function alertMarks({ store, view, css }) {
     if (!position) continue;
     const x = at(position, view.axis);
     const color = css(alerts.every(({ severity }) => MILD.has(severity)) ? "--watch" : "--bad");
-    const line = { color, width: 1, dash: "dot" };
-    shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line });
-    annotations.push({
-      name: `alert ${alerts[alerts.length - 1].seq}`,
-      x,
-      y: 0,
-      xref: "x",
-      yref: "paper",
-      yanchor: "bottom",
-      yshift: 16, // above the sign of a changed setting
-      text: "▲",
-      showarrow: false,
-      captureevents: true,
-      font: { color, size: 11 },
-      hovertext: hoverText(step, alerts),
-      hoverlabel: { bgcolor: css("--surface"), bordercolor: color, font: { color: css("--text"), size: 12 } },
-    });
+    const above = 16; // higher than the sign of a changed setting
+    const hovertext = hoverText(step, alerts);
+    const { shape, annotation } = stepMark(x, { color, dash: "dot", sign: "▲", above, hovertext, css });
+    shapes.push(shape);
+    annotations.push({ ...annotation, name: `alert ${alerts[alerts.length - 1].seq}`, captureevents: true });
   }
   return { shapes, annotations };
 }

@@ -1,6 +1,6 @@
 // Layouts of charts: saved ones by their ids, and any as text for an address.
 
-import { csrfToken } from "../run/controls.js";
+import { csrfToken } from "../core/requests.js";
 
 /** @import { ChartChoice, Preset } from "../types.js" */
 

@@ -2,6 +2,7 @@
 // requested them.
 
 import { at } from "./positions.js";
+import { stepMark } from "./step_marks.js";
 import { settingText } from "../run/current_settings.js";
 import { visibleString } from "../core/visible_text.js";
 
@@ -23,21 +24,10 @@ export function settingMarks({ store, view, css }) {
     const position = store.curves.position(step);
     if (!position) continue;
     const x = at(position, view.axis);
-    const line = { color, width: 1, dash: "dash" };
-    shapes.push({ type: "line", xref: "x", yref: "paper", x0: x, x1: x, y0: 0, y1: 1, line });
-    annotations.push({
-      x,
-      y: 0,
-      xref: "x",
-      yref: "paper",
-      yanchor: "bottom",
-      yshift: 4, // room around it
-      text: "◆",
-      showarrow: false,
-      font: { color, size: 11 },
-      hovertext: hoverText(step, [...lines], [...names]),
-      hoverlabel: { bgcolor: css("--surface"), bordercolor: color, font: { color: css("--text"), size: 12 } },
-    });
+    const hovertext = hoverText(step, [...lines], [...names]);
+    const { shape, annotation } = stepMark(x, { color, dash: "dash", sign: "◆", above: 4, hovertext, css });
+    shapes.push(shape);
+    annotations.push(annotation);
   }
   return { shapes, annotations };
 }

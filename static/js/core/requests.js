@@ -1,5 +1,7 @@
 // Calls to our own JSON endpoints.
 
+import { findAll } from "./dom.js";
+
 /** @import { FormAnswer } from "../types.js" */
 
 /**
@@ -47,6 +49,30 @@ export async function post(url, data, signal) {
     if (error instanceof Error && error.name === "AbortError") return null;
     return refused("The server cannot be reached. Check that it runs, then try again.");
   }
+}
+
+/**
+ * POSTs fields for a button that is not in a form, and returns the JSON answer; `error` is `unanswered` where there is
+ * none.
+ * @template {object} T
+ * @param {string} address
+ * @param {Record<string, string>} fields
+ * @param {string} unanswered
+ * @returns {Promise<Partial<T> & { error?: string }>}
+ */
+export async function postFields(address, fields, unanswered) {
+  const answer = await fetch(address, {
+    method: "POST",
+    headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
+    body: new URLSearchParams(fields),
+  }).catch(() => null);
+  return (await answer?.json().catch(() => null)) ?? { error: unanswered };
+}
+
+/** The token of the page's forms. */
+export function csrfToken() {
+  const [field] = findAll(document, "input[name=csrfmiddlewaretoken]", HTMLInputElement);
+  return field?.value ?? "";
 }
 
 /**

@@ -3,8 +3,7 @@
 import { baselineBars } from "../environments/baselines.js";
 import { drawBoard } from "../environments/board.js";
 import { byId } from "../core/dom.js";
-import { csrfToken } from "../run/controls.js";
-import { post } from "../core/requests.js";
+import { csrfToken, post } from "../core/requests.js";
 
 /** @import { Baseline, FormAnswer, PreviewState } from "../types.js" */
 

@@ -2,6 +2,7 @@
 
 import { byId, findAll } from "../core/dom.js";
 import { duration } from "../core/format.js";
+import { postFields } from "../core/requests.js";
 import { toast } from "../core/toast.js";
 
 /** @import { RunState } from "../types.js" */
@@ -77,17 +78,17 @@ async function agreesToLose(state, lost) {
 }
 
 /**
+ * Requests an action of the run, and reports a refusal.
  * @param {string} address of the run's controls
  * @param {string} action
- * @returns {Promise<{ error?: string, state?: Partial<RunState> }>} the run's new state, or why it was refused
+ * @param {string} unanswered what to report where the server does not answer
+ * @returns {Promise<Partial<RunState> | undefined>} the run's new state
  */
-export async function postAction(address, action) {
-  const answer = await fetch(address, {
-    method: "POST",
-    headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
-    body: new URLSearchParams({ action }),
-  });
-  return answer.json();
+export async function postAction(address, action, unanswered) {
+  /** @type {{ error?: string, state?: Partial<RunState> }} */
+  const { error, state } = await postFields(address, { action }, unanswered);
+  if (error) toast(error, { error: true });
+  return state;
 }
 
 /**
@@ -105,21 +106,10 @@ export function prepareControls(address, { state: stateNow, lost, onState }) {
       const before = button.textContent;
       button.disabled = true;
       button.textContent = DOING[action] ?? before;
-      try {
-        const { error, state } = await postAction(address, action);
-        button.textContent = before;
-        if (error) toast(error, { error: true });
-        if (state) onState(state);
-      } catch {
-        button.textContent = before;
-        toast("The server did not answer. The run continues; try again.", { error: true });
-      }
+      const state = await postAction(address, action, "The server did not answer. The run continues; try again.");
+      button.textContent = before;
       button.disabled = false;
+      if (state) onState(state);
     });
   }
-}
-
-export function csrfToken() {
-  const [field] = findAll(document, "input[name=csrfmiddlewaretoken]", HTMLInputElement);
-  return field?.value ?? "";
 }

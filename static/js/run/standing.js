@@ -2,7 +2,6 @@
 // a paused run holds up.
 
 import { byId, element, findAll } from "../core/dom.js";
-import { toast } from "../core/toast.js";
 import { visibleText } from "../core/visible_text.js";
 import { postAction } from "./controls.js";
 
@@ -45,7 +44,7 @@ export function showStanding({ queue }, { address, onState }) {
     const button = element("button", { type: "button", class: "button button--small" }, label);
     button.addEventListener("click", async () => {
       for (const one of findAll(line, "button", HTMLButtonElement)) one.disabled = true;
-      const next = await request(address, action);
+      const next = await postAction(address, action, "The server did not answer. The queue is as it was; try again.");
       delete line.dataset.signature;
       onState(next ?? {});
     });
@@ -60,20 +59,4 @@ function lineOfItsOwn() {
   const line = element("p", { id: "queue-standing", class: "toolbar", hidden: true });
   byId("notice").after(line);
   return line;
-}
-
-/**
- * @param {string} address
- * @param {string} action
- * @returns {Promise<Partial<RunState> | null>} the run's new state
- */
-async function request(address, action) {
-  try {
-    const { error, state } = await postAction(address, action);
-    if (error) toast(error, { error: true });
-    return state ?? null;
-  } catch {
-    toast("The server did not answer. The queue is as it was; try again.", { error: true });
-    return null;
-  }
 }

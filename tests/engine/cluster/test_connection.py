@@ -12,7 +12,6 @@ from engine.cluster.connection import (
     ClusterUnavailable,
     ClusterUnreachable,
     check_reachable,
-    is_loopback,
     reconnect,
 )
 from engine.cluster.placement import used_gpus_before
@@ -64,23 +63,6 @@ def test_an_invalid_address_is_refused_without_waiting(monkeypatch: pytest.Monke
     with pytest.raises(ClusterUnavailable, match="not the address of a cluster"):
         reconnect(1, namespace="away", minutes=0, reporter=reporter(reported.append))
     assert reported == []
-
-
-@pytest.mark.parametrize(
-    ("host", "here"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.0.1", True),
-        ("::1", True),
-        ("localhost", True),
-        ("10.0.0.5", False),
-        ("0.0.0.0", False),
-        ("head", False),
-        ("127.0.0.1.example.com", False),
-    ],
-)
-def test_loopback_addresses_are_recognised(host: str, here: bool) -> None:
-    assert is_loopback(host) == here
 
 
 @pytest.mark.parametrize("address", ["192.0.2.5:6379", "[2001:db8::1]:6379", "head.invalid:6379"])

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from engine.events import CheckpointSaved, StepCompleted
+from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
 from tests.engine.cluster.runs import (
     actors,
@@ -28,7 +29,6 @@ from tests.engine.cluster.runs import (
 )
 
 pytestmark = [pytest.mark.slow, needs_ray]
-OF_THE_MACHINE = ("time/", "perf/", "system/", "cluster/")
 OF_TWO_PROGRAMS = ("policy/sampler_gap", "policy/importance_")  # of one that samples and another that learns
 
 

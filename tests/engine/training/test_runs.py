@@ -15,6 +15,7 @@ import pytest
 
 from engine.config import RunConfig, build_config
 from engine.events import parse_event
+from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
 from engine.training import checkpoint
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
@@ -47,7 +48,7 @@ def events_of(directory: Path) -> list[Any]:
 def steps_of(directory: Path) -> dict[int, dict[str, float]]:
     """Metrics by step, clocks and memory left out; later attempts replace earlier ones."""
     return {
-        event.step: {k: v for k, v in event.metrics.items() if not k.startswith(("time/", "perf/", "system/"))}
+        event.step: {k: v for k, v in event.metrics.items() if not k.startswith(OF_THE_MACHINE)}
         for event in events_of(directory)
         if event.kind == "step_completed"
     }

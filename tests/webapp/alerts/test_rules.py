@@ -12,6 +12,7 @@ from engine.config import DetectorsConfig
 from engine.diagnostics.rule_config import RULE_CONFIGS, Action
 from engine.diagnostics.rule_presets import RULE_PRESETS
 from engine.events import Change, SettingsChanged
+from engine.metrics import OF_THE_MACHINE
 from tests.builders.recorded_run import RecordedRun
 from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run, report
@@ -96,9 +97,9 @@ def test_evidence_shows_the_rule_settings_and_metrics(browser: Client, recorded:
     found = evidence_of(alert)
     assert len(found.notable) == 8
     shown = found.notable + found.others
-    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(("time/", "perf/", "system/"))]
+    away = [abs(one.deviations or 0.0) for one in shown if not one.name.startswith(OF_THE_MACHINE)]
     assert away == sorted(away, reverse=True)
-    assert not any(one.name.startswith(("time/", "perf/", "system/")) for one in shown[: len(away)])
+    assert not any(one.name.startswith(OF_THE_MACHINE) for one in shown[: len(away)])
 
 
 def test_evidence_compares_with_the_ten_steps_before(db: None) -> None:

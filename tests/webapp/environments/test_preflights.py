@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from webapp.environments.models import EnvironmentVersion, Preflight, PreflightState
+from webapp.environments.models import EnvironmentVersion, Preflight
+from webapp.jobs import JobState
 
 FORM = {"player": "random", "problems": "4", "rollouts": "2", "first_seed": "0", "model": ""}
 
@@ -20,7 +21,7 @@ def test_a_submitted_preflight_waits_with_the_configuration_of_its_version(
     answer = browser.post(page(lake), FORM)
     made = Preflight.objects.get()
     assert (answer.status_code, answer["Location"]) == (302, f"{page(lake)}?id={made.pk}")
-    assert (made.state, made.player, made.problems, made.rollouts) == (PreflightState.QUEUED, "random", 4, 2)
+    assert (made.state, made.player, made.problems, made.rollouts) == (JobState.QUEUED, "random", 4, 2)
     assert made.config == lake.config
     shown = browser.get(answer["Location"]).content.decode()
     assert "<h2>Random player, version 1</h2>" in shown
@@ -59,11 +60,11 @@ def test_a_queued_one_is_stopped_at_once_and_a_running_one_is_asked_to(
     made = Preflight.objects.get()
     browser.post(f"{page(lake)}{made.pk}/stop/")
     made.refresh_from_db()
-    assert (made.state, made.is_live) == (PreflightState.STOPPED, False)
-    Preflight.objects.update(state=PreflightState.RUNNING)
+    assert (made.state, made.is_live) == (JobState.STOPPED, False)
+    Preflight.objects.update(state=JobState.RUNNING)
     browser.post(f"{page(lake)}{made.pk}/stop/")
     made.refresh_from_db()
-    assert (made.state, made.stop_requested) == (PreflightState.RUNNING, True)
+    assert (made.state, made.stop_requested) == (JobState.RUNNING, True)
 
 
 def test_the_page_reads_its_state_as_json(browser: Client, lake: EnvironmentVersion) -> None:

@@ -12,9 +12,10 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from engine.what_if.request import EVENTS
 from tests.webapp.live.sockets import Sockets
+from webapp.jobs import JobState
 from webapp.runs.models import Run
 from webapp.updates import publish_what_if
-from webapp.whatif.models import State, WhatIf
+from webapp.whatif.models import WhatIf
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]
 
@@ -25,7 +26,7 @@ async def what_if(settings: Any, tmp_path: Path) -> WhatIf:
     run = await Run.objects.acreate(name="calm-otter-12", config={})
     return await WhatIf.objects.acreate(
         run=run, split="train", step=1, environment="Bandit", group=0, member=0, turn=0, edit="nothing",
-        temperature=1.0, seed=1, state=State.RUNNING,
+        temperature=1.0, seed=1, state=JobState.RUNNING,
     )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ async def test_text_is_streamed_and_the_end_comes_last(
     emit_text(what_if, " left")
     assert await words(socket) == [" left"]
     emit_text(what_if, " and up")
-    await WhatIf.objects.filter(pk=what_if.pk).aupdate(state=State.FINISHED)
+    await WhatIf.objects.filter(pk=what_if.pk).aupdate(state=JobState.FINISHED)
     publish_what_if(what_if.pk)
     kinds = [json.loads((await socket.receive())["text"])["kind"] for _ in range(2)]
     assert kinds == ["events", "state"]

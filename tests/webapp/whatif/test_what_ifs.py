@@ -13,11 +13,12 @@ from django.test import Client
 
 from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
+from webapp.jobs import JobState
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
-from webapp.whatif.models import State, WhatIf
+from webapp.whatif.models import WhatIf
 from webapp.whatif.origins import ForkedOrigin
 
 
@@ -200,7 +201,7 @@ def finish(what_if: WhatIf, row: Trajectory) -> WhatIf:
     record = trajectories.record(row)
     write_trajectory_file(what_if.folder / TRAJECTORY, [record])
     summary = {"turns": len(record["turns"]), "success": record["success"], "episode_return": record["return"]}
-    WhatIf.objects.filter(pk=what_if.pk).update(state=State.FINISHED, summary=summary)
+    WhatIf.objects.filter(pk=what_if.pk).update(state=JobState.FINISHED, summary=summary)
     what_if.refresh_from_db()
     return what_if
 
@@ -254,7 +255,7 @@ def test_a_what_if_without_a_trajectory_explains_why_it_cannot_be_forked(
 ) -> None:
     path = f"/runs/{what_if.run_id}/what-ifs/{what_if.pk}/fork/"
     assert "This what-if is still in progress" in browser.get(path).content.decode()
-    WhatIf.objects.update(state=State.FAILED)
+    WhatIf.objects.update(state=JobState.FAILED)
     assert "This what-if has no trajectory, so" in browser.get(path).content.decode()
     finish(what_if, rows[0])
     (what_if.folder / TRAJECTORY).unlink()
@@ -269,4 +270,4 @@ def test_a_what_if_is_not_found_under_another_run(browser: Client, what_if: What
 
 
 def test_states_have_labels(what_if: WhatIf) -> None:
-    assert all(State(state).label for state in State.values)
+    assert all(JobState(state).label for state in JobState.values)

@@ -3,8 +3,8 @@
 
 import { byId, element, svg, targetWithin } from "../../core/dom.js";
 import { ago, bytes, percent } from "../../core/format.js";
+import { postFields } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
-import { csrfToken } from "../controls.js";
 import { bestOf, heldOutOf, keptForRescue, retainedSteps } from "../retained_checkpoints.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 
@@ -52,15 +52,9 @@ async function press(event) {
   const before = [...button.childNodes];
   button.disabled = true;
   button.textContent = button.dataset.doing ?? "";
-  const answer = await fetch(button.dataset.address ?? "", {
-    method: "POST",
-    headers: { Accept: "application/json", "X-CSRFToken": csrfToken() },
-  }).catch(() => null);
-  /** @type {{ error?: string } | null} */
-  const data = answer ? await answer.json().catch(() => null) : null;
-  const problem = data ? data.error : "The server did not answer. Try again.";
-  if (!problem) return;
-  toast(problem, { error: true });
+  const { error } = await postFields(button.dataset.address ?? "", {}, "The server did not answer. Try again.");
+  if (!error) return;
+  toast(error, { error: true });
   button.replaceChildren(...before);
   button.disabled = false;
 }

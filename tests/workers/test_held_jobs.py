@@ -1,0 +1,44 @@
+"""What all kinds of jobs have in common; their own tests play them by real engines."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from engine.config import EnvironmentConfig
+from webapp.environments.models import Preflight
+from webapp.environments.services import define_unmeasured
+from webapp.jobs import Job, JobState
+from workers.app import app
+from workers.job_kinds import KINDS
+from workers.preflights import HeldPreflight
+from workers.process import processes_with_cookie
+
+
+def test_every_kind_of_job_is_played_by_its_task() -> None:
+    assert {kind.model for kind in KINDS} == set(Job.__subclasses__())
+    app.loader.import_default_modules()
+    assert {kind.model.TASK for kind in KINDS} <= app.tasks.keys()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_of_the_worker_fails_the_job_and_ends_its_engine(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> None:
+    def look(held: HeldPreflight) -> None:
+        assert processes_with_cookie(held.job.process["cookie"])
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(HeldPreflight, "look", look)
+    settings.STARBOARD_DATA_DIR = str(tmp_path)
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "import time; time.sleep(60)"]
+    version = define_unmeasured(name="Bandit", config=EnvironmentConfig(kind="bandit"))
+    job = Preflight.objects.create(version=version, config=version.config, player="random", problems=1, rollouts=1)
+    assert HeldPreflight.play(job.pk, threading.Event())
+    job.refresh_from_db()
+    assert (job.state, job.message) == (JobState.FAILED, "OSError: the disk is full")
+    assert processes_with_cookie(job.process["cookie"]) == []

@@ -1,0 +1,189 @@
+"""The life of a job (`webapp.jobs`) on the worker that holds it: taken when none of its kind runs, played by an engine
+process, ended with an outcome.
+
+No other worker adopts a job: when its worker is gone, its process is ended and it has failed. What differs between
+kinds is in their own modules, which `workers/job_kinds.py` lists.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from datetime import timedelta
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.jobs import Job, JobState
+from webapp.runs.models import Run
+from webapp.runs.states import SUPERVISED
+from workers import lease
+from workers.process import engine_start, start, sweep
+from workers.tail import log_tail, why_it_ended
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 1  # of each kind
+POLL_SECONDS = 0.3
+SWEEP_SECONDS = 30.0
+
+AnyJob = TypeVar("AnyJob", bound=Job)
+Outcome = dict[str, Any]  # fields of the row
+
+
+class CannotStart(Exception):
+    """Why a job fails before it has an engine, and what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message, self.remedy = message, remedy
+
+
+class HeldJob(ABC, Generic[AnyJob]):
+    """A job that this worker holds. A subclass is a kind: how one is started, watched and judged."""
+
+    model: type[AnyJob]
+    played: ClassVar[str] = "played"  # what a worker has done with one
+    again: ClassVar[str]  # what to do if the worker went away
+    look_seconds: ClassVar[float] = POLL_SECONDS
+
+    def __init__(self, job: AnyJob) -> None:
+        self.job = job
+
+    @abstractmethod
+    def seconds(self) -> float:
+        """After which it is ended."""
+
+    @abstractmethod
+    def timed_out(self) -> Outcome:
+        """`failed`, with a reason for the user."""
+
+    @abstractmethod
+    def prepare(self) -> list[str]:
+        """Writes what the engine reads, and returns the arguments of its command; `CannotStart` if it cannot."""
+
+    def variables(self) -> dict[str, str]:
+        """In addition to the engine's environment."""
+        return {}
+
+    def look(self) -> None:
+        """Reads what the engine has written so far: every `look_seconds`, and once after its end."""
+
+    def outcome(self, exit_status: int) -> Outcome:
+        """Of an engine that ended by itself."""
+        if exit_status == 0:
+            return {"state": JobState.FINISHED}
+        return self.failed(why_it_ended(log_tail(self.job.log), exit_status))
+
+    def failed(self, message: str, remedy: str = "") -> Outcome:
+        return {"state": JobState.FAILED, "message": storable(f"{message} {remedy}" if remedy else message)}
+
+    def raised(self, error: Exception) -> Outcome:
+        """Of one that this worker could not play."""
+        return self.failed(f"{type(error).__name__}: {error}")
+
+    @classmethod
+    def play(cls, pk: int, shutdown: threading.Event) -> bool:
+        """Plays it to its end; False if another one is running."""
+        held = cls._take(pk)
+        if held is None:
+            return False
+        try:
+            outcome = held._play(shutdown)
+        except CannotStart as refusal:
+            outcome = held.failed(refusal.message, refusal.remedy)
+        except Exception as error:
+            log.exception("%s %d failed", cls.model.NOUN, pk)
+            outcome = held.raised(error)
+        held._end(outcome)
+        return True
+
+    @classmethod
+    def dispatch_next(cls) -> None:
+        """Sends the oldest queued one to a worker, unless one is running."""
+        rows = cls.model._default_manager
+        if rows.filter(state=JobState.RUNNING).count() < AT_ONCE:
+            waiting = rows.filter(state=JobState.QUEUED).order_by("pk").first()
+            if waiting is not None:
+                waiting.enqueue()
+
+    @classmethod
+    def fail_abandoned(cls) -> None:
+        """Ends those whose worker no longer exists."""
+        for job in cls.model._default_manager.filter(state=JobState.RUNNING):
+            held = cls(job)
+            if held._is_overdue() or lease.holder_is_dead(job.process.get("holder", "")):
+                sweep(job.process["cookie"], seconds=SWEEP_SECONDS)
+                held._end(held.failed(f"The worker that {cls.played} it no longer exists.", cls.again))
+
+    @classmethod
+    def _take(cls, pk: int) -> Self | None:
+        rows = cls.model._default_manager
+        with transaction.atomic():
+            # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and taking one act
+            running = rows.select_for_update().filter(state=JobState.RUNNING)
+            if len(running.values_list("pk", flat=True)) >= AT_ONCE:
+                return None
+            process = {"cookie": f"{cls.model.NOUN.lower()}-{uuid.uuid4()}", "holder": lease.this_holder()}
+            queued = rows.filter(pk=pk, state=JobState.QUEUED)
+            if not queued.update(state=JobState.RUNNING, started_at=timezone.now(), process=process):
+                return None
+        job = rows.get(pk=pk)
+        job.publish()
+        return cls(job)
+
+    def _play(self, shutdown: threading.Event) -> Outcome:
+        cookie, command = self.job.process["cookie"], [*engine_start(), *self.prepare()]
+        self.job.log.unlink(missing_ok=True)  # a database that was reset counts from 1 again
+        child = start(command, self.job.log, cookie=cookie, variables=self.variables())
+        try:
+            interruption = self._watch(child, shutdown)
+        finally:
+            if left := sweep(cookie, seconds=SWEEP_SECONDS).left:
+                log.warning("%s %d: processes %s did not end", self.model.NOUN, self.job.pk, left)
+            status = child.wait()
+        self.look()
+        return interruption or self.outcome(status)
+
+    def _watch(self, child: subprocess.Popen[bytes], shutdown: threading.Event) -> Outcome | None:
+        """Until the engine ends; the outcome, if something else ends it."""
+        until = time.monotonic() + self.seconds()
+        interruption: Outcome | None = None
+        while child.poll() is None and interruption is None:
+            next_poll = time.monotonic() + POLL_SECONDS
+            while time.monotonic() < next_poll and not shutdown.wait(self.look_seconds):
+                self.look()
+            interruption = self._interruption(late=time.monotonic() > until, shutdown=shutdown.is_set())
+        return interruption
+
+    def _interruption(self, *, late: bool, shutdown: bool) -> Outcome | None:
+        self.job.refresh_from_db(fields=["stop_requested"])
+        if self.job.stop_requested:
+            return {"state": JobState.STOPPED, "message": "Stopped on request."}
+        if late:
+            return self.timed_out()
+        return self.failed("The worker was shut down.", self.again) if shutdown else None
+
+    def _is_overdue(self) -> bool:
+        longest = timedelta(seconds=self.seconds() + 2 * SWEEP_SECONDS)
+        return self.job.started_at is not None and self.job.started_at < timezone.now() - longest
+
+    def _end(self, outcome: Outcome) -> None:
+        running = self.model._default_manager.filter(pk=self.job.pk, state=JobState.RUNNING)
+        running.update(ended_at=timezone.now(), **outcome)
+        self.job.publish()
+
+
+def a_run_needs_the_gpu() -> bool:
+    """A run that trains needs its GPU for itself."""
+    return Run.objects.filter(state__in=SUPERVISED).exists()
+
+
+def storable(text: str) -> str:
+    """An engine's text may hold characters that databases refuse."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
