@@ -18,7 +18,8 @@ from starboard_client.errors import (
     StarboardError,
     Unreachable,
 )
-from starboard_client.models import Launched, LogPiece, MetricColumns, Preset, Run, RunDetail
+from starboard_client.models import Launched, LogPiece, MetricColumns, Preset, Received, Run, RunDetail
+from starboard_client.recorder import Recorder
 
 __all__ = [
     "ApiError",
@@ -31,6 +32,8 @@ __all__ = [
     "NotFound",
     "Preset",
     "RateLimited",
+    "Received",
+    "Recorder",
     "Run",
     "RunDetail",
     "Starboard",

@@ -9,7 +9,17 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
-from starboard_client.models import EventPage, Launched, LogPiece, MetricColumns, Preset, Run, RunDetail, RunPage
+from starboard_client.models import (
+    EventPage,
+    Launched,
+    LogPiece,
+    MetricColumns,
+    Preset,
+    Received,
+    Run,
+    RunDetail,
+    RunPage,
+)
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
@@ -110,6 +120,32 @@ class Starboard:
         }
         given = {field: value for field, value in body.items() if value not in ("", None, [], {})}
         return Launched.model_validate(self._http.post("runs/", given, key=key or str(uuid.uuid4())))
+
+    def create_external_run(
+        self,
+        *,
+        source: str,
+        name: str = "",
+        environment: str = "elsewhere",
+        model: str = "",
+        steps: int = 0,
+        config: Mapping[str, Any] | None = None,
+        project: str = "",
+        tags: Sequence[str] = (),
+        key: str | None = None,
+    ) -> Run:
+        """A run that is trained elsewhere; `Recorder` creates one and reports its metrics."""
+        body: dict[str, Any] = {"source": source, "name": name, "environment": environment, "model": model}
+        body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags)}
+        return Run.model_validate(self._http.post("external-runs/", body, key=key or str(uuid.uuid4())))
+
+    def send_metrics(self, run_id: str, lines: Sequence[bytes]) -> Received:
+        """JSON lines with `seq`, `step` and `metrics`. Lines that arrived before change nothing."""
+        return Received.model_validate(self._http.post_lines(f"runs/{run_id}/metrics", lines))
+
+    def finish_external_run(self, run_id: str, *, succeeded: bool = True, reason: str = "") -> Run:
+        body = {"succeeded": succeeded, "reason": reason}
+        return Run.model_validate(self._http.post(f"runs/{run_id}/finish", body))
 
     def control(self, run_id: str, action: Action) -> Run:
         return Run.model_validate(self._http.post(f"runs/{run_id}/control", {"action": action}))

@@ -92,6 +92,22 @@ class LogPiece(Answer):
     size: int
 
 
+class RejectedLine(Answer):
+    line: int
+    seq: int | None
+    reason: str
+
+
+class Received(Answer):
+    """What became of lines of metrics."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[RejectedLine]
+    rejected_count: int
+    next_seq: int
+
+
 class Preset(Answer):
     key: str
     title: str

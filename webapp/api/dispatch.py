@@ -24,7 +24,6 @@ class PathView:
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
-        self.__name__ = endpoints[0].name  # Django shows it in errors
 
     def __call__(self, request: HttpRequest, run_id: str = "") -> HttpResponseBase:
         allowance: Allowance | None = None

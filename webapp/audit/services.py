@@ -21,6 +21,8 @@ DESCRIPTIONS = {
     "fork": "launched the run as a fork",
     "again": "launched the run again",
     "import": "imported the run",
+    "ingest": "created the run for a trainer elsewhere",
+    "ingest_end": "ended the run",
     "what_if": "submitted a what-if of a trajectory",
     "what_if_again": "submitted a what-if of a what-if",
     "stop": "requested a stop",

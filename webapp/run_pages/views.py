@@ -21,7 +21,7 @@ from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import queue, services
 from webapp.runs.config_file import as_toml
 from webapp.runs.labels import label, parse_tags
-from webapp.runs.models import DeletedRun, Run
+from webapp.runs.models import DeletedRun, Ingestion, Run
 from webapp.runs.states import RunState
 from webapp.streamed import streamed
 from webapp.whole_numbers import whole_number
@@ -46,7 +46,7 @@ def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     if run is None:
         deleted = get_object_or_404(DeletedRun, pk=run_id)
         return render(request, "run_pages/deleted.html", {"run": deleted}, status=410)
-    if run.imported_from:
+    if run.imported_from and not Ingestion.objects.filter(run=run).exists():
         return imported_page(request, run)
     return render(request, "run_pages/detail.html", run_page(run))
 

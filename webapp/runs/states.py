@@ -17,6 +17,7 @@ class RunState(TextChoices):
     STOPPED = "stopped", "Stopped"
     FAILED = "failed", "Failed"
     CRASHED = "crashed", "Crashed"
+    REPORTING = "reporting", "Running elsewhere"
 
 
 # shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a finished run
@@ -53,6 +54,7 @@ _LIVE = frozenset({RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState
 _AGAIN = frozenset({RunState.QUEUED})
 
 MOVES: dict[RunState, frozenset[RunState]] = {
+    RunState.REPORTING: frozenset({RunState.FINISHED, RunState.FAILED}),  # nothing here supervises it
     RunState.QUEUED: frozenset({RunState.STARTING, RunState.STOPPED, RunState.FAILED}),
     RunState.STARTING: _LIVE | _ENDS | _AGAIN,
     RunState.RUNNING: (_LIVE | _ENDS | _AGAIN) - {RunState.RUNNING},

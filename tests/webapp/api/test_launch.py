@@ -57,10 +57,10 @@ def test_an_environment_of_the_site_is_used_and_linked(browser: Client, lake: En
     ("body", "field", "says"),
     [
         ({}, "", "none of them was sent"),
-        ({"preset": "starter", "toml": ""}, "", "preset and toml was sent"),
+        ({"preset": "starter", "toml": "steps = 3"}, "", "preset and toml was sent"),
         ({"preset": "stater"}, "preset", "starter"),
         ({"toml": "steps ="}, "toml", "not TOML"),
-        ({"config": {"steps": 0}}, "steps", "at least 1"),
+        ({"config": {"steps": 0}}, "steps", "1 or more"),
         ({"config": {"stepz": 3}}, "stepz", ""),
         ({"preset": "starter", "overrides": {"loss.clip_hi": 3}}, "loss.clip_hi", ""),
         ({"preset": "starter", "overrides": {"environments.7.kind": "bandit"}}, "overrides", "environments.7.kind"),
