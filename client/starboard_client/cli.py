@@ -47,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     presets = nouns.add_parser("presets", help="list what a run can be launched from")
     presets.add_argument("--json", action="store_true", help="print everything as JSON")
     presets.set_defaults(do=commands.presets)
+    sync = nouns.add_parser("sync", help="send metrics that a site did not take while a run was recorded")
+    sync.set_defaults(do=commands.sync)
     runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
     _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
     return root

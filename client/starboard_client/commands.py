@@ -18,6 +18,7 @@ from starboard_client.credentials import Credentials, save
 from starboard_client.errors import StarboardError
 from starboard_client.models import Run
 from starboard_client.output import as_json, note, number, plain, say, table
+from starboard_client.spool import spool_folder, spools
 
 DONE, TIMED_OUT, NOT_SUCCEEDED = 0, 3, 5
 SHOWN = ("rollout/success", "reward/mean", "policy/entropy")
@@ -163,6 +164,20 @@ def presets(args: argparse.Namespace) -> int:
         as_json([one.model_dump() for one in found])
     else:
         table(("KEY", "TITLE", "DESCRIPTION"), [(one.key, one.title, one.description) for one in found])
+    return DONE
+
+
+def sync(args: argparse.Namespace) -> int:
+    """Sends to the site that a run was recorded for, with the token for that site."""
+    for spool in spools(spool_folder()):
+        count = 0
+        with Starboard(spool.url) as starboard:
+            while batch := spool.next_batch():
+                starboard.send_metrics(spool.run_id, batch.lines)
+                spool.confirm(batch)
+                count += len(batch.lines)
+        spool.delete()
+        say(f"{spool.run_id}: {count} lines sent.")
     return DONE
 
 

@@ -23,9 +23,10 @@ class Credentials:
 def credentials(url: str | None = None, token: str | None = None) -> Credentials:
     saved = _saved()
     found_url = url or os.environ.get(URL) or saved.get("url", "")
-    # a saved token belongs to the saved address, and is sent to no other
+    # a token belongs to the address beside it, and is sent to no other
+    set_token = os.environ.get(TOKEN, "") if found_url == os.environ.get(URL, found_url) else ""
     saved_token = saved.get("token", "") if found_url == saved.get("url") else ""
-    found_token = token or os.environ.get(TOKEN) or saved_token
+    found_token = token or set_token or saved_token
     if not found_url:
         raise StarboardError(f"The address of the site is not known. {HELP}")
     if not found_token:

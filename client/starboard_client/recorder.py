@@ -100,6 +100,7 @@ class Recorder:
         if self._thread.is_alive() or not self._spool.is_empty():
             self._warn("late", f"Not everything was sent; it is kept in {self._spool.path}. Run `starboard sync`.")
             return False
+        self._spool.delete()
         return True
 
     def _leave(self) -> None:

@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Failing]:
     with Failing() as found:
-        threading.Thread(target=found.serve_forever, daemon=True).start()
+        threading.Thread(target=found.serve_forever, args=[0.01], daemon=True).start()
         yield found
         found.shutdown()
 
