@@ -68,7 +68,7 @@ def _components() -> tuple[Schema, dict[type[BaseModel], str]]:
         if not isinstance(one.answer, Media):
             wanted[one.answer] = "serialization"
     references, document = models_json_schema(list(wanted.items()), ref_template=REFERENCE)
-    names = {model: str(reference["$ref"]).rpartition("/")[2] for (model, _), reference in references.items()}
+    names = {model: str(references[model, mode]["$ref"]).rpartition("/")[2] for model, mode in wanted.items()}
     return document["$defs"], names
 
 

@@ -110,8 +110,8 @@ def type_of(schema: Schema) -> str:
         words = [type_of(one) for one in schema["anyOf"] if one.get("type") != "null"]
         nullable = len(words) < len(schema["anyOf"])
         return " or ".join([*words, *(["null"] if nullable and "default" not in schema else [])])
-    words = " | ".join(map(str, schema["enum"])) if "enum" in schema else _plain(schema)
-    return ", ".join([words, *_bounds(schema)])
+    kind = " | ".join(map(str, schema["enum"])) if "enum" in schema else _plain(schema)
+    return ", ".join([kind, *_bounds(schema)])
 
 
 def _plain(schema: Schema) -> str:

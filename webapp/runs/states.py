@@ -41,6 +41,7 @@ class Request(TextChoices):
 
 
 SHOWN_LABELS = {**dict(RunState.choices), RESTARTING: "Restarting", ENDED_BY_ALERT: "Ended by alert", **FINISHED_AS}
+del SHOWN_LABELS[RunState.REPORTING]  # shown as running
 
 TERMINAL = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 SUPERVISED = frozenset(

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from engine.verdict.regimes import RegimeBorders
-from engine.verdict.types import Verdict
+from engine.verdict.types import RegimeBorders, Verdict
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.problems import Problem
 from webapp.runs.models import Run
