@@ -6,6 +6,7 @@ lines are appended again with the same `seq`, and the worker takes each once.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable
@@ -64,6 +65,16 @@ def create(
         ingestion.save()
         transaction.on_commit(lambda: enqueue_index(run.pk))
     return run
+
+
+def is_elsewhere(run: Run) -> bool:
+    """Whether the run is trained elsewhere, so that nothing here can steer, fork or repeat it."""
+    return Ingestion.objects.filter(run=run).exists()
+
+
+def reported_config(run: Run) -> str:
+    """The configuration as it was sent."""
+    return json.dumps(run.config.get("reported", {}), indent=2, ensure_ascii=False)
 
 
 def receive(run: Run, lines: Iterable[bytes]) -> Batch:

@@ -94,12 +94,15 @@ def test_lines_that_come_while_a_worker_reads_are_read_too(browser: Client) -> N
 
 
 def test_its_pages_are_those_of_any_run(browser: Client) -> None:
-    run = created(browser, name="far away")
+    run = created(browser, name="far away", config={"actor": {"lr": 3e-7}}, model="a/model")
     send(browser, run, lines(1, 30))
     index(run.pk)
-    page = browser.get(f"/runs/{run.pk}/")
-    assert page.status_code == 200
-    assert 'id="view-overview"' in page.content.decode()
+    page = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert 'id="view-overview"' in page
+    assert "3e-07" in page
+    assert "a/model" in page
+    assert 'href="/runs/new/?clone=' not in page  # its configuration is not one of ours
+    assert browser.get(f"/runs/{run.pk}/config/download/").json() == {"actor": {"lr": 3e-7}}
     assert b"far away" in browser.get("/runs/").content
     assert browser.get(f"/compare/?runs={run.pk}").status_code == 200
     columns = browser.get(f"{RUNS}{run.pk}/metrics?keys=actor/entropy").json()

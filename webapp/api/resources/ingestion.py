@@ -16,7 +16,7 @@ from webapp.api.problems import Problem
 from webapp.api.schemas import RunSummary, run_summary
 from webapp.runs import ingesting
 from webapp.runs.labels import label
-from webapp.runs.models import Ingestion, Run
+from webapp.runs.models import Run
 
 resource = Resource(tag="Runs trained elsewhere")
 
@@ -136,7 +136,7 @@ def finish_external_run(call: Call, run: Run, body: Ending) -> Annotated[dict[st
 
 
 def _own(call: Call, run: Run) -> None:
-    if not Ingestion.objects.filter(run=run).exists():
+    if not ingesting.is_elsewhere(run):
         raise Problem(409, "The run is trained here", "Send to a run that `create_external_run` made.")
     if run.owner_id != call.user.pk:
         raise Problem(403, "The run belongs to another user", "Send to a run of your own.")
