@@ -26,7 +26,7 @@ class Operation:
     method: str
     path: str
     summary: str
-    description: str
+    description: list[str]  # paragraphs
     scope: str
     parameters: list[FieldRow]
     body: list[FieldRow]
@@ -64,7 +64,7 @@ def _operation(path: str, method: str, one: Schema) -> Operation:
         method=method.upper(),
         path=path,
         summary=one["summary"],
-        description=one.get("description", ""),
+        description=one["description"].split("\n\n") if "description" in one else [],
         scope=one["security"][0]["token"][0],
         parameters=[_parameter(each) for each in one["parameters"]],
         body=_fields(body),

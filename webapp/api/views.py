@@ -17,4 +17,5 @@ def openapi_document(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
-    return render(request, "api/reference.html", {"sections": sections(), "about": openapi()["info"]["description"]})
+    about = openapi()["info"]["description"].split("\n\n")
+    return render(request, "api/reference.html", {"sections": sections(), "about": about})

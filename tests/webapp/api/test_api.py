@@ -230,6 +230,7 @@ def test_the_reference_page_lists_every_operation(api: Client) -> None:
     text = api.get("/api-reference/").content.decode()
     for endpoint in ENDPOINTS:
         assert f'id="{endpoint.name}"' in text
+    assert "<code>Authorization: Bearer sb_…</code>" in text
 
 
 def test_every_reference_in_the_schema_resolves(api: Client) -> None:
