@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 
-from webapp.runs.indexing import INGESTED, UNINDEXED, unread_runs
+from webapp.runs.indexing import FROM_ELSEWHERE, INGESTED, UNINDEXED, unread_runs
 from webapp.runs.models import Run
 from webapp.runs.verdicts import reassess
 from workers import lease
@@ -22,7 +22,9 @@ JUDGED_AGAIN_AFTER = 0.05
 def index(run_id: str) -> bool:
     """False if there is nothing to do, or another worker does it. A later worker continues what one left undone."""
     done = False
-    while (epoch := lease.take(run_id, among=UNINDEXED | INGESTED)) is not None:
+    # columns of the run's own row alone: a condition on another table would not be checked again after a lock
+    among = FROM_ELSEWHERE if Run.objects.filter(INGESTED, pk=run_id).exists() else UNINDEXED
+    while (epoch := lease.take(run_id, among=among)) is not None:
         run = Run.objects.get(pk=run_id)
         try:
             with lease.renewed(run_id, epoch, current_limits()):

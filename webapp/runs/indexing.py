@@ -8,8 +8,9 @@ from kombu.exceptions import OperationalError
 from webapp.runs.models import Run
 from workers.app import INDEX, app
 
+FROM_ELSEWHERE = ~Q(imported_from="")
 # not started (no byte read), or in progress or interrupted (a worker holds or held the lease)
-UNINDEXED = ~Q(imported_from="") & (Q(event_offset=0) | ~Q(lease_holder=""))
+UNINDEXED = FROM_ELSEWHERE & (Q(event_offset=0) | ~Q(lease_holder=""))
 
 INGESTED = Q(ingestion__isnull=False)  # their files grow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -108,6 +109,21 @@ def test_its_pages_are_those_of_any_run(browser: Client) -> None:
     columns = browser.get(f"{RUNS}{run.pk}/metrics?keys=actor/entropy").json()
     assert columns["series"]["actor/entropy"] == [1.5] * 30
     assert browser.get(f"{RUNS}{run.pk}/").json()["shown_as"] == "running"
+
+
+def test_one_that_has_gone_silent_says_since_when(browser: Client) -> None:
+    run = created(browser)
+    send(browser, run, lines(1, 2))
+    index(run.pk)
+    assert browser.get(f"{RUNS}{run.pk}/").json()["status"]["label"] != "Silent"
+    Run.objects.filter(pk=run.pk).update(last_heartbeat_at=datetime(2026, 11, 1, 8, 30, tzinfo=UTC))
+    status = browser.get(f"{RUNS}{run.pk}/").json()["status"]
+    assert (status["label"], status["reason"].partition(" UTC")[0]) == (
+        "Silent",
+        "Nothing has arrived since 2026-11-01 08:30",
+    )
+    send(browser, run, lines(3, 3))
+    assert browser.get(f"{RUNS}{run.pk}/").json()["status"]["label"] != "Silent"
 
 
 def test_nothing_here_steers_it(browser: Client) -> None:
