@@ -176,6 +176,8 @@ def sync(args: argparse.Namespace) -> int:
                 starboard.send_metrics(spool.run_id, batch.lines)
                 spool.confirm(batch)
                 count += len(batch.lines)
+            if (ending := spool.ending) is not None:
+                starboard.finish_external_run(spool.run_id, succeeded=ending.succeeded, reason=ending.reason)
         spool.delete()
         say(f"{spool.run_id}: {count} lines sent.")
     return DONE

@@ -21,11 +21,12 @@ from typing import Any
 from starboard_client.client import Starboard
 from starboard_client.errors import ApiError, StarboardError
 from starboard_client.models import Run
-from starboard_client.spool import Spool, spool_folder
+from starboard_client.spool import Ending, Spool, spool_folder
 
 EVERY = 1.0  # seconds between two batches
 LONGEST_PAUSE = 60.0  # after failures
 AT_END = 30.0  # seconds that `finish` waits for the site
+Line = tuple[int, float, int, dict[str, float]]  # seq, time, step, metrics
 MOST_WAITING = 100_000  # lines in memory; more come only if the disk is slow
 
 
@@ -58,10 +59,11 @@ class Recorder:
         )
         self.dropped = 0  # values that are no numbers, and lines beyond what memory holds
         self._spool = Spool(folder or spool_folder(), self._starboard.url, self.run.id)
-        self._lines: queue.Queue[tuple[int, float, int, dict[str, float]] | None] = queue.Queue(MOST_WAITING)
+        self._lines: queue.Queue[Line | None] = queue.Queue(MOST_WAITING)
         self._seq = 0
         self._warned: set[str] = set()
-        self._ending: tuple[bool, str] | None = None
+        self._ending: Ending | None = None
+        self._finished = self._sent = False
         self._pause_until = 0.0
         self._thread = threading.Thread(target=self._work, name="starboard", daemon=True)
         self._thread.start()
@@ -77,27 +79,25 @@ class Recorder:
         """Values that are no numbers are dropped and counted."""
         found: dict[str, float] = {}
         for name, value in metrics.items():
-            if type(value) is float or type(value) is int:
-                found[name] = value
-                continue
             try:
                 found[str(name)] = float(value)
-            except (TypeError, ValueError):
+            except Exception:  # whatever a tensor of several values raises
                 self.dropped += 1
         self._seq += 1
         try:
             self._lines.put_nowait((self._seq, time.time(), int(step), found))
-        except queue.Full:
+        except (queue.Full, TypeError, ValueError):
             self.dropped += 1
 
     def finish(self, *, succeeded: bool = True, reason: str = "", wait: float = AT_END) -> bool:
         """Waits until everything has been sent, at most `wait` seconds. False if some of it is still on disk."""
-        if self._ending is None:
-            self._ending = (succeeded, reason)
+        if not self._finished:
+            self._finished = True
+            self._ending = Ending(succeeded=succeeded, reason=reason)
             self._lines.put(None)
         self._thread.join(wait)
         atexit.unregister(self._leave)
-        if self._thread.is_alive() or not self._spool.is_empty():
+        if not self._sent:
             self._warn("late", f"Not everything was sent; it is kept in {self._spool.path}. Run `starboard sync`.")
             return False
         self._spool.delete()
@@ -114,9 +114,9 @@ class Recorder:
             more = self._collect()
             try:
                 self._send()
-                if not more and self._ending is not None:
-                    succeeded, reason = self._ending
-                    self._starboard.finish_external_run(self.run.id, succeeded=succeeded, reason=reason)
+                if not more and (ending := self._spool.ending) is not None:
+                    self._starboard.finish_external_run(self.run.id, succeeded=ending.succeeded, reason=ending.reason)
+                    self._sent = True
                 pause = EVERY
             except ApiError as error:
                 self._warn("refused", f"The site refuses what this run reports: {error}")
@@ -140,11 +140,20 @@ class Recorder:
             lines = [found]
             while len(lines) < MOST_WAITING and not self._lines.empty():
                 lines.append(self._lines.get_nowait())
-            self._spool.append([_as_line(*one) for one in lines if one is not None])
+            self._keep([one for one in lines if one is not None])
             if None in lines:
                 return False
             if self._pause_until <= time.monotonic():
                 return True
+
+    def _keep(self, lines: list[Line]) -> None:
+        try:
+            self._spool.append([_as_line(*one) for one in lines])
+            if self._ending is not None:
+                self._spool.end(self._ending)
+        except OSError as error:
+            self.dropped += len(lines)
+            self._warn("disk", f"Metrics cannot be written to {self._spool.path}: {error}")
 
     def _send(self) -> None:
         while batch := self._spool.next_batch():

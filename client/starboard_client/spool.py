@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 MOST_BYTES = 1_000_000  # of a batch, before compression
@@ -21,15 +21,24 @@ class Batch:
     end: int  # the offset behind it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    succeeded: bool
+    reason: str = ""
+
+
 class Spool:
     def __init__(self, folder: Path, url: str, run_id: str) -> None:
         self.url, self.run_id = url, run_id
         self.path = folder / f"{run_id}.jsonl"
         self._about = folder / f"{run_id}.json"
+        self.ending: Ending | None = None  # how the run ended, if the site does not know it yet
         self._offset = 0
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._about.exists():
-            self._offset = int(json.loads(self._about.read_text())["confirmed"])
+            about = json.loads(self._about.read_text())
+            self._offset = int(about["confirmed"])
+            self.ending = Ending(**about["ending"]) if about["ending"] else None
         else:
             self._save()
 
@@ -57,6 +66,10 @@ class Spool:
             self._offset = 0
         self._save()
 
+    def end(self, ending: Ending) -> None:
+        self.ending = ending
+        self._save()
+
     def is_empty(self) -> bool:
         return self.next_batch() is None
 
@@ -66,7 +79,8 @@ class Spool:
 
     def _save(self) -> None:
         written = self._about.with_suffix(".new")
-        written.write_text(json.dumps({"url": self.url, "confirmed": self._offset}))
+        ending = asdict(self.ending) if self.ending else None
+        written.write_text(json.dumps({"url": self.url, "confirmed": self._offset, "ending": ending}))
         written.replace(self._about)
 
 
