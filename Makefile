@@ -29,8 +29,8 @@ style:
 	$(VENV)/ruff format --check .
 
 types:
-	$(VENV)/mypy engine webapp workers
-	$(VENV)/lint-imports
+	$(VENV)/mypy engine webapp workers client/starboard_client
+	PYTHONPATH=client $(VENV)/lint-imports
 
 unit:
 	$(VENV)/python -m pytest $(UNIT) -q -m unit

@@ -20,6 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = (
     "benchmarks",
+    "client",
     "docker",
     "docs",
     "engine",

@@ -1,4 +1,4 @@
-"""Template tags of the base template: a block rendered twice, icons by name, and script modules."""
+"""Template tags of many pages: a block rendered twice, icons by name, script modules, and code within text."""
 
 from __future__ import annotations
 
@@ -44,3 +44,12 @@ def script_module(name: str) -> SafeString:
     _, *imported = modules_of(name)
     early = format_html_join("\n", '<link rel="modulepreload" href="{}">', ((static(one),) for one in imported))
     return format_html('{}\n<script type="module" src="{}"></script>', early, static(name))
+
+
+@register.filter
+def with_code(text: str) -> SafeString:
+    """`text` with what is between backticks as code."""
+    parts = enumerate(str(text).split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if index % 2 else part,) for index, part in parts)
+    )

@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webapp.accounts.token_middleware.TokenMiddleware",
     "webapp.security.login.SignedInByDefaultMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -111,6 +112,23 @@ CHANNEL_LAYERS: dict[str, Any] = {
             "expiry": 60,
         },
     }
+}
+
+CACHES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    if REDIS_URL == "memory://"
+    else {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "starboard",
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+    }
+}
+# Of a personal token, by the scope that the request needs.
+API_REQUESTS_PER_MINUTE = {
+    "read": environ.integer("STARBOARD_API_READS_PER_MINUTE", 600, low=1, high=1_000_000),
+    "launch": environ.integer("STARBOARD_API_LAUNCHES_PER_MINUTE", 60, low=1, high=1_000_000),
+    "ingest": environ.integer("STARBOARD_API_INGESTS_PER_MINUTE", 600, low=1, high=1_000_000),
 }
 
 # E-mail notifications. Without a mail server no e-mail is sent, and the Notifications page says so.

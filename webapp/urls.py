@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path
 
 from webapp import pages
+from webapp.api.views import reference as api_reference
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -22,6 +23,7 @@ urlpatterns = [
     path("runs/", include("webapp.run_pages.urls")),
     path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
+    path("api-reference/", api_reference, name="api_reference"),
     path("", include("webapp.evaluations.urls")),
 ]
 

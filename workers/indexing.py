@@ -1,12 +1,13 @@
-"""Writes the files of an imported run into rows: one worker at a time, in chunks, so that others can write in
+"""Writes the files of a run from elsewhere into rows: one worker at a time, in chunks, so that others can write in
 between."""
 
 from __future__ import annotations
 
 import logging
 
-from webapp.runs.indexing import UNINDEXED
+from webapp.runs.indexing import FROM_ELSEWHERE, INGESTED, UNINDEXED, unread_runs
 from webapp.runs.models import Run
+from webapp.runs.verdicts import reassess
 from workers import lease
 from workers.bridge import Bridge
 from workers.limits import current_limits
@@ -14,16 +15,35 @@ from workers.limits import current_limits
 log = logging.getLogger(__name__)
 
 
+# of the steps that a verdict stands on: a run that reports is judged again when it has so many more
+JUDGED_AGAIN_AFTER = 0.05
+
+
 def index(run_id: str) -> bool:
     """False if there is nothing to do, or another worker does it. A later worker continues what one left undone."""
-    epoch = lease.take(run_id, among=UNINDEXED)
-    if epoch is None:
+    done = False
+    # columns of the run's own row alone: a condition on another table would not be checked again after a lock
+    among = FROM_ELSEWHERE if Run.objects.filter(INGESTED, pk=run_id).exists() else UNINDEXED
+    while (epoch := lease.take(run_id, among=among)) is not None:
+        run = Run.objects.get(pk=run_id)
+        try:
+            with lease.renewed(run_id, epoch, current_limits()):
+                advanced = Bridge(run, epoch).drain(moves=False)
+                if _is_due(run):
+                    reassess(Run.objects.get(pk=run_id))
+        except lease.Fenced:
+            log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
+            return False
+        lease.release(run_id, epoch)
+        done = True
+        if not advanced or not unread_runs(run_id):
+            return done  # else more has come since the file was read, and its task found the lease taken
+    return done
+
+
+def _is_due(run: Run) -> bool:
+    """Whether a run that reports is to be judged again; an imported one has its verdict in its events."""
+    if not Run.objects.filter(INGESTED, pk=run.pk).exists() or not run.step:
         return False
-    try:
-        with lease.renewed(run_id, epoch, current_limits()):
-            Bridge(Run.objects.get(pk=run_id), epoch).drain(moves=False)
-    except lease.Fenced:
-        log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
-        return False
-    lease.release(run_id, epoch)
-    return True
+    judged = int(run.verdict.get("step", 0))
+    return run.is_terminal or run.step >= judged + max(1, judged * JUDGED_AGAIN_AFTER)

@@ -9,7 +9,7 @@ from typing import Any
 from celery.signals import worker_ready, worker_shutting_down
 
 from webapp.runs import queue
-from webapp.runs.indexing import UNINDEXED, enqueue_index
+from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
 from workers import environment_calls, housekeeping, lease, turns
 from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, SUPERVISE, app
@@ -42,7 +42,7 @@ def adopt_unsupervised_runs() -> None:
     for run_id in lease.unheld_runs():
         enqueue(run_id)
     turns.dispatch_next()
-    for run_id in lease.unheld_runs(UNINDEXED):
+    for run_id in {*lease.unheld_runs(UNINDEXED), *unread_runs()}:
         enqueue_index(run_id)
     for kind in KINDS:
         kind.fail_abandoned()
@@ -79,7 +79,8 @@ def measure_environments() -> None:
 
 @app.task(name=INDEX)
 def index_run(run_id: str) -> None:
-    """Writes an imported run's files into rows; does nothing if that is done, or while another worker does it."""
+    """Writes the files of a run from elsewhere into rows; does nothing if that is done, or while another worker
+    does it."""
     index(run_id)
 
 

@@ -44,10 +44,7 @@ def build_config(data: dict[str, Any]) -> RunConfig:
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:
-    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not.
-
-    Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
-    """
+    """Sets `section.key=value` in `data`; the value is TOML, or a plain string when it is not."""
     key, separator, raw = override.partition("=")
     if not separator:
         raise ConfigError(f"--set {override!r} has no '='.", remedy="Write --set section.key=value.")
@@ -55,6 +52,24 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         value: Any = tomllib.loads(f"v = {raw}")["v"]
     except tomllib.TOMLDecodeError:
         value = raw
+    set_field(data, key, value)
+
+
+def set_field(data: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a field by its dotted name, such as `environments.0.max_turns`. Raises `ConfigError` if `data` has no such
+    position.
+
+    Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
+    """
+    try:
+        _assign(data, key, value)
+    except (ValueError, IndexError, TypeError, AttributeError):
+        raise ConfigError(
+            f"{key!r} is not a field of the configuration.", remedy="Give it as section.key, such as loss.clip_high."
+        ) from None
+
+
+def _assign(data: dict[str, Any], key: str, value: Any) -> None:
     target: Any = data
     *parents, last = key.split(".")
     for parent in parents:

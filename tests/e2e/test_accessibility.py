@@ -115,7 +115,7 @@ def of_others(world: World, run: Run) -> list[View]:
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
-        View("/accounts/sign-in/", signed_out),
+        View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made), View("/api-reference/"),
     ]  # fmt: skip
 
 
@@ -157,6 +157,12 @@ def refused(page: Page) -> None:
     expect(page.locator("[data-error=name]")).not_to_be_empty()
     expect(page.locator("[name='limits.step_seconds']")).to_be_visible()
     expect(page.locator("#preview-problem")).to_be_visible()
+
+
+def token_made(page: Page) -> None:
+    page.fill("#id_name", "cluster")
+    page.click("button:has-text('Create token')")
+    expect(page.locator("#token")).to_be_visible()
 
 
 def played(page: Page) -> None:

@@ -171,7 +171,7 @@ def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[s
     given = project()["dependencies"] + [line for extra in extras for line in project()["optional-dependencies"][extra]]
     names = {canonicalize_name(Requirement(line).name) for line in given}
     by_module = metadata.packages_distributions()
-    ours = {"engine", "webapp", "workers", "tests", "benchmarks"}
+    ours = {"engine", "webapp", "workers", "tests", "benchmarks", "starboard_client"}
     missing = {
         module: str(file.relative_to(ROOT))
         for folder in folders
@@ -180,6 +180,15 @@ def test_imported_packages_are_declared(folders: tuple[str, ...], extras: list[s
         if not {canonicalize_name(name) for name in by_module.get(module, [IMPORTED_AS.get(module, module)])} & names
     }
     assert missing == {}
+
+
+def test_the_client_declares_what_it_imports() -> None:
+    """It is a package of its own. What it asks for is what the site is tested with."""
+    asked = tomllib.loads((ROOT / "client/pyproject.toml").read_text())["project"]["dependencies"]
+    requirements = {requirement.name: requirement for requirement in map(Requirement, asked)}
+    found = {module for file in (ROOT / "client").rglob("*.py") for module in imports_of(file)}
+    assert found - set(sys.stdlib_module_names) - {"starboard_client"} == requirements.keys()
+    assert all(one.specifier.contains(metadata.version(name)) for name, one in requirements.items())
 
 
 def imports_of(file: Path) -> set[str]:

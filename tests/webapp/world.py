@@ -1,10 +1,11 @@
-"""A small installation for page tests: one environment, one run with steps, an alert, a log and trajectories."""
+"""A small installation for page tests: an environment, a token, a run with steps, an alert, a log and trajectories."""
 
 from __future__ import annotations
 
 import json
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -14,7 +15,9 @@ from engine.events import AlertRaised, RunFailed
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
+from webapp.accounts.models import Scope
 from webapp.accounts.services import local_user
+from webapp.accounts.tokens import new_token
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion, Preflight
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
@@ -48,6 +51,7 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
     """`name` is the name of run and environment, `text` every other text; there is one trajectory for each of
     `texts`."""
     user = local_user()
+    new_token(user, name=name[:60], scopes=[Scope.READ], lifetime=timedelta(days=1))
     environment = define(name=name[:60], config=EnvironmentConfig(kind="bandit", instruction=text[:4000]), owner=user)
     config = RunConfig.model_validate({"environments": [environment.config], "steps": 3})
     run = submit_run(owner=user, config=config, name=name[:80], environment_version=environment)

@@ -1,9 +1,10 @@
-"""Sign-in links, stored as a hash and valid for one use within ten minutes, and failed sign-ins."""
+"""Sign-in links, personal tokens of the API, both stored as hashes, and failed sign-ins."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 
 class SignInToken(models.Model):
@@ -28,3 +29,38 @@ class FailedSignIn(models.Model):
 
     def __str__(self) -> str:
         return f"failed sign-in to {self.account!r} at {self.at}"
+
+
+class Scope(models.TextChoices):
+    """What a personal token allows."""
+
+    READ = "read", "Read runs, events, metrics and logs"
+    LAUNCH = "launch", "Launch runs, control them, and change their settings and labels"
+    INGEST = "ingest", "Create runs that are trained elsewhere, and send their metrics"
+
+
+LONGEST_TOKEN_NAME = 60
+
+
+class PersonalToken(models.Model):
+    """A token of the API. `shown_as` is its beginning, by which its owner recognises it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=LONGEST_TOKEN_NAME)
+    scopes = models.JSONField(default=list)
+    digest = models.CharField(max_length=64, unique=True)
+    shown_as = models.CharField(max_length=12)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.shown_as}…)"
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at <= timezone.now()

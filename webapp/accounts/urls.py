@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.accounts import views
+from webapp.accounts import token_views, views
 
 app_name = "accounts"
 urlpatterns = [
     path("sign-in/", views.sign_in, name="sign_in"),
     path("login/", views.password, name="login"),
     path("logout/", views.sign_out, name="logout"),
+    path("tokens/", token_views.tokens, name="tokens"),
 ]

@@ -1,25 +1,34 @@
-"""URLs under /api/v1/. All but the first two work with and without a trailing slash."""
+"""URLs under /api/v1/, one for each path of the endpoints. Those of a run work with and without a trailing slash."""
 
 from __future__ import annotations
 
-from django.urls import path, re_path
+from itertools import groupby
+from operator import attrgetter
 
-from webapp.api import views
+from django.urls import URLPattern, path, re_path
+
+from webapp.api.catalogue import ENDPOINTS
+from webapp.api.dispatch import PathView
+from webapp.api.endpoints import Endpoint
+from webapp.api.views import openapi_document
 
 app_name = "api"
-_RUN = r"^runs/(?P<run_id>[0-9a-z]{1,10})/"
+RUN = "(?P<run_id>[0-9a-z]{1,10})"
+
+
+def _pattern(endpoints: list[Endpoint]) -> URLPattern:
+    one = endpoints[0]
+    view = PathView(endpoints)
+    if not one.takes_run:
+        return path(one.path, view, name=one.route)
+    end = "$" if one.path.endswith("/") else "/?$"
+    return re_path(f"^{one.path.replace('{run_id}', RUN)}{end}", view, name=one.route)
+
 
 urlpatterns = [
-    path("openapi.json", views.openapi_document, name="openapi"),
-    path("runs/", views.run_list, name="runs"),
-    re_path(_RUN + r"$", views.run_detail, name="run"),
-    re_path(_RUN + r"verdict/?$", views.run_verdict, name="verdict"),
-    re_path(_RUN + r"regimes/?$", views.run_regimes, name="regimes"),
-    re_path(_RUN + r"events/?$", views.run_events, name="events"),
-    re_path(_RUN + r"metrics/?$", views.run_metrics, name="metrics"),
-    re_path(_RUN + r"bands/?$", views.run_bands, name="bands"),
-    re_path(_RUN + r"outline/?$", views.run_outline, name="outline"),
-    re_path(_RUN + r"control/?$", views.run_control, name="control"),
-    re_path(_RUN + r"settings/?$", views.run_settings, name="settings"),
-    re_path(_RUN + r"labels/?$", views.run_labels, name="labels"),
+    path("openapi.json", openapi_document, name="openapi"),
+    *(
+        _pattern(list(endpoints))
+        for _, endpoints in groupby(sorted(ENDPOINTS, key=attrgetter("path")), key=attrgetter("path"))
+    ),
 ]

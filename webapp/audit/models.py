@@ -26,6 +26,7 @@ class AuditEntry(models.Model):
     run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     who = models.CharField(max_length=150)
+    token = models.CharField(max_length=60, blank=True, default="")  # name of the personal token that was used
     action = models.CharField(max_length=30)
     detail = models.JSONField(default=dict)
     outcome = models.CharField(max_length=7, choices=[(DONE, DONE), (REFUSED, REFUSED)], default=DONE)

@@ -21,6 +21,8 @@ DESCRIPTIONS = {
     "fork": "launched the run as a fork",
     "again": "launched the run again",
     "import": "imported the run",
+    "ingest": "created the run for a trainer elsewhere",
+    "ingest_end": "ended the run",
     "what_if": "submitted a what-if of a trajectory",
     "what_if_again": "submitted a what-if of a what-if",
     "stop": "requested a stop",
@@ -55,6 +57,7 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
         run=run,
         user=user if isinstance(user, User) else None,
         who=who(user),
+        token=getattr(user, "token_name", ""),  # set by `accounts.token_middleware`
         action=action,
         detail=detail,
         outcome=DONE if done else REFUSED,
@@ -71,7 +74,7 @@ def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
     return [
         {
             "time": entry.time,
-            "who": entry.who,
+            "who": f"{entry.who}, token {entry.token}" if entry.token else entry.who,
             "description": DESCRIPTIONS.get(entry.action, entry.action),
             "detail": describe(entry.detail),
             "refused": entry.outcome == REFUSED,

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
 
+from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
 from engine.environments.base import Environment
 from engine.errors import ConfigError
@@ -43,6 +44,23 @@ def changed_restricted(kind: type[Environment], before: Mapping[str, Any], after
     """The restricted parameters whose values differ, with the reason."""
     reasons = restricted_parameters(kind)
     return {name: reason for name, reason in reasons.items() if before.get(name) != after.get(name)}
+
+
+def refused_class(name: object, user: User | AnonymousUser | None) -> str:
+    """Why the kind `name` may not even be looked up, which would import it; empty if it may."""
+    return f"{ADMINISTRATORS} {OWN_CLASS}" if ":" in str(name) and not is_administrator(user) else ""
+
+
+def refused_fields(environment: EnvironmentConfig, user: User | AnonymousUser | None) -> dict[str, str]:
+    """By dotted field, what differs from the kind's defaults and only an administrator may configure."""
+    if is_administrator(user):
+        return {}
+    kind = environment_class(environment.kind)
+    if reason := why_restricted(kind, environment.kind):
+        return {"kind": f"{ADMINISTRATORS} {reason}"}
+    given = kind.Config(**environment.parameters).model_dump(mode="json")
+    changed = changed_restricted(kind, kind.Config().model_dump(mode="json"), given)
+    return {f"parameters.{name}": f"{ADMINISTRATORS} {reason}" for name, reason in changed.items()}
 
 
 def is_allowed(kind: str, request: HttpRequest) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,10 +67,15 @@ def draft(
     }
     if rules is not None:
         data["detectors"] = {**data.get("detectors", {}), "rules": rules}
+    return check(data, _field)
+
+
+def check(data: Mapping[str, Any], field_of: Callable[[str], str] = str) -> Draft:
+    """A configuration as the engine, this machine and its environments judge it. `field_of` names fields in errors."""
     try:
         config = RunConfig.model_validate(data)
     except ValidationError as error:
-        return Draft(config=None, errors=_errors(error))
+        return Draft(config=None, errors={field_of(name): why for name, why in problems_by_field(error, RunConfig)})
     made = Draft(config=config)
     try:
         check_model_path(config.model.path)
@@ -78,7 +83,7 @@ def draft(
         made.errors["model.path"] = str(error)
     if reason := why_not(config):
         made.errors["model.start_from.step"] = reason
-    _check_budget(made, config)
+    _check_budget(made, config, field_of)
     if config.backend == "ray":
         _check_cluster(made, config)
     _warn(made, config)
@@ -92,12 +97,8 @@ def _check_cluster(made: Draft, config: RunConfig) -> None:
     made.memory = found.memory.sentences() if found.memory else [f"Memory could not be estimated. {found.unknown}"]
 
 
-def _errors(error: ValidationError) -> dict[str, str]:
-    """One error per field; errors inside an environment are shown at its select."""
-    return {_field(name): why for name, why in problems_by_field(error, RunConfig)}
-
-
 def _field(name: str) -> str:
+    """As the form has it: errors inside an environment are shown at its select."""
     section, _, rest = name.partition(".")
     index = rest.partition(".")[0]
     if section != "environments":
@@ -105,13 +106,13 @@ def _field(name: str) -> str:
     return f"environments.{index}" if index.isdecimal() and int(index) else "environment"
 
 
-def _check_budget(made: Draft, config: RunConfig) -> None:
+def _check_budget(made: Draft, config: RunConfig, field_of: Callable[[str], str]) -> None:
     for index, environment in enumerate(config.environments):
         found = measured_feasibility(environment)
         if found is None:  # the engine checks it again when the run starts
             continue
         if found.impossible:
-            made.errors[_field(f"environments.{index}")] = (
+            made.errors[field_of(f"environments.{index}")] = (
                 f"No problem can be solved within the action budget. {found.explain()}"
             )
         elif found.unlikely:

@@ -19,6 +19,7 @@ from webapp.run_pages.snapshot import run_snapshot
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
+from webapp.runs.ingesting import is_elsewhere, reported_config
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
 from webapp.runs.verdicts import recorded_verdict, status_of
@@ -54,6 +55,7 @@ TABS = (
 
 def run_page(run: Run) -> dict[str, Any]:
     config = run.parsed_config()
+    elsewhere = is_elsewhere(run)
     return {
         "run": run,
         "live": run_snapshot(run),
@@ -63,7 +65,8 @@ def run_page(run: Run) -> dict[str, Any]:
         "format_rules": explain_format_changes(run.total_steps),
         "regimes": {key: text._asdict() for key, text in REGIMES.items()},
         "config": config,
-        "toml": as_toml(config),
+        "elsewhere": elsewhere,
+        "toml": reported_config(run) if elsewhere else as_toml(config),
         "command": shell_command(f"runs/{run.pk}"),
         "live_fields": live_nodes(run),
         "origin": origin(run),

@@ -20,6 +20,7 @@ from webapp.run_pages.page_data import latest_trajectories, run_page
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs import queue, services
 from webapp.runs.config_file import as_toml
+from webapp.runs.ingesting import is_elsewhere, reported_config
 from webapp.runs.labels import label, parse_tags
 from webapp.runs.models import DeletedRun, Run
 from webapp.runs.states import RunState
@@ -46,7 +47,7 @@ def detail(request: HttpRequest, run_id: str) -> HttpResponse:
     if run is None:
         deleted = get_object_or_404(DeletedRun, pk=run_id)
         return render(request, "run_pages/deleted.html", {"run": deleted}, status=410)
-    if run.imported_from:
+    if run.imported_from and not is_elsewhere(run):
         return imported_page(request, run)
     return render(request, "run_pages/detail.html", run_page(run))
 
@@ -133,10 +134,12 @@ def config_differences(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_safe
 def download_config(request: HttpRequest, run_id: str) -> HttpResponse:
-    """As launched, as a file that `engine train` takes."""
+    """As launched, as a file that `engine train` takes; of a run that is trained elsewhere, as it was sent."""
     run = get_object_or_404(Run, pk=run_id)
-    answer = HttpResponse(as_toml(run.parsed_config()), content_type="application/toml; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{run.pk}.toml"'
+    elsewhere = is_elsewhere(run)
+    text, kind = (reported_config(run), "json") if elsewhere else (as_toml(run.parsed_config()), "toml")
+    answer = HttpResponse(text, content_type=f"application/{kind}; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{run.pk}.{kind}"'
     return answer
 
 

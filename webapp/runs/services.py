@@ -180,7 +180,7 @@ def request_pause(run: Run, user: Actor = None) -> bool:
 
 def request_resume(run: Run, user: Actor = None) -> bool:
     """Resumes a paused run where it paused, or an ended one as a new attempt from its newest checkpoint."""
-    if run.state in RESUMABLE:
+    if run.state in RESUMABLE and not run.imported_from:
         return record(run, user, "resume", resume_ended(run))
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
     return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))

@@ -17,6 +17,7 @@ class RunState(TextChoices):
     STOPPED = "stopped", "Stopped"
     FAILED = "failed", "Failed"
     CRASHED = "crashed", "Crashed"
+    REPORTING = "reporting", "Running elsewhere"
 
 
 # shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a finished run
@@ -40,6 +41,7 @@ class Request(TextChoices):
 
 
 SHOWN_LABELS = {**dict(RunState.choices), RESTARTING: "Restarting", ENDED_BY_ALERT: "Ended by alert", **FINISHED_AS}
+del SHOWN_LABELS[RunState.REPORTING]  # shown as running
 
 TERMINAL = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 SUPERVISED = frozenset(
@@ -53,6 +55,7 @@ _LIVE = frozenset({RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState
 _AGAIN = frozenset({RunState.QUEUED})
 
 MOVES: dict[RunState, frozenset[RunState]] = {
+    RunState.REPORTING: frozenset({RunState.FINISHED, RunState.FAILED}),  # nothing here supervises it
     RunState.QUEUED: frozenset({RunState.STARTING, RunState.STOPPED, RunState.FAILED}),
     RunState.STARTING: _LIVE | _ENDS | _AGAIN,
     RunState.RUNNING: (_LIVE | _ENDS | _AGAIN) - {RunState.RUNNING},

@@ -8,11 +8,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from operator import attrgetter
 
 from django.db.models import Q, TextField
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Cast
+from django.utils import timezone
 from pydantic_core import from_json
 
 from engine.events import Event, StepCompleted, parse_payload
@@ -25,6 +27,8 @@ from webapp.runs.models import Run
 from webapp.runs.states import RESTARTING, RunState
 
 EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
+SILENT_AFTER = timedelta(minutes=10)
+SILENCE = "Its trainer may have ended without saying so."
 OUTDATED = Q(step__gt=0) & (Q(verdict__rules_version__isnull=True) | ~Q(verdict__rules_version=RULES_VERSION))
 ICONS: dict[Label, str] = {
     "in_progress": "running",
@@ -73,6 +77,8 @@ def status_of(run: Run) -> Status:
         return _of_state("queued", "Waiting", run.wait_reason or "The engine is starting.")
     if state in (RunState.FAILED, RunState.CRASHED):
         return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
+    if run.state == RunState.REPORTING and (since := _silent_since(run)) is not None:
+        return _of_state("stalled", "Silent", f"Nothing has arrived since {since:%Y-%m-%d %H:%M} UTC. {SILENCE}")
     if state in (RunState.STALLED, RunState.LOST):
         return _of_state("stalled", state.capitalize(), run.state_reason or "No heartbeat for a while.")
     if verdict is None and run.is_terminal:
@@ -80,6 +86,12 @@ def status_of(run: Run) -> Status:
     if verdict is None:
         return _of_state("queued", "Waiting", run.wait_reason or "No steps yet.")
     return _of_verdict(verdict)
+
+
+def _silent_since(run: Run) -> datetime | None:
+    """Of a run that is trained elsewhere: nothing but its silence can show that its trainer has ended."""
+    heard = run.last_heartbeat_at or run.created_at
+    return heard if timezone.now() - heard > SILENT_AFTER else None
 
 
 def health_of(run: Run) -> Status | None:

@@ -12,6 +12,11 @@ class SignedInByDefaultMiddleware(LoginRequiredMiddleware):
     def handle_no_permission(self, request: HttpRequest, view_func: Any) -> HttpResponseBase:  # type: ignore[override]
         if request.path.startswith("/api/"):
             return JsonResponse(
-                {"error": "Not signed in", "remedy": "Sign in and send the session cookie."}, status=401
+                {
+                    "error": "Not signed in",
+                    "remedy": "Send a personal token as `Authorization: Bearer sb_…`, or the cookie of a sign-in.",
+                },
+                status=401,
+                headers={"WWW-Authenticate": "Bearer"},
             )
         return super().handle_no_permission(request, view_func)

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.webapp.runs.rows import a_run
-from webapp.api.schema import openapi
+from webapp.api.openapi import openapi
 from webapp.audit.models import AuditEntry
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -46,7 +46,7 @@ def test_an_invalid_change_is_refused_at_its_field_and_recorded(api: Client) -> 
     answer = change(api, run, {"changes": {"optimizer.learning_rate": 0}})
     assert answer.status_code == 422
     assert "greater than 0" in answer.json()["errors"]["optimizer.learning_rate"]
-    assert set(answer.json()) == set(openapi()["components"]["schemas"]["RefusedSettings"]["properties"])
+    assert set(answer.json()) == set(openapi()["components"]["schemas"]["ProblemAnswer"]["properties"])
     assert AuditEntry.objects.get(run=run).outcome == "refused"
     run.refresh_from_db()
     assert run.settings_revision == 0
@@ -72,10 +72,24 @@ def test_a_run_that_has_ended_is_a_conflict(api: Client) -> None:
     assert "Fork it" in answer.json()["error"]
 
 
-@pytest.mark.parametrize(
-    "body", ["", "{", "[]", {}, {"changes": []}, {"changes": {}, "revision": "1"}, "[" * 100_000, {"revision": 1}]
-)
-def test_a_body_without_changes_is_refused_with_an_example(body: object, api: Client) -> None:
+@pytest.mark.parametrize("body", ["", "{", "[]", "[" * 100_000])
+def test_a_body_that_is_no_json_object_is_refused_with_an_example(body: str, api: Client) -> None:
     answer = change(api, a_run(), body)
     assert answer.status_code == 400
     assert "optimizer.learning_rate" in answer.json()["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "changes"),
+        ({"revision": 1}, "changes"),
+        ({"changes": []}, "changes"),
+        ({"changes": {}, "revision": "1"}, "revision"),
+        ({"changes": {}, "step": 3}, "step"),
+    ],
+)
+def test_a_body_with_other_fields_is_refused_at_them(body: object, field: str, api: Client) -> None:
+    answer = change(api, a_run(), body)
+    assert answer.status_code == 422
+    assert list(answer.json()["errors"]) == [field]

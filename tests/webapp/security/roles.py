@@ -34,6 +34,7 @@ HTTP: dict[str, Row] = {
     "accounts/login/": Row(anonymous=OPEN, get=302, post=302),  # redirects to the runs, for signed-in users
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
+    "accounts/tokens/": Row(get=200, post=400),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200),
     "environments/preview/": Row(get=405, post=422),
@@ -93,18 +94,23 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/what-ifs/<int:what_if_id>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
     "compare/": Row(get=200),
+    "api-reference/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
-    "api/v1/runs/": Row(anonymous=JSON_401, get=200),
+    "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/runs/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/verdict/?$": Row(anonymous=JSON_401, get=404),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/regimes/?$": Row(anonymous=JSON_401, get=200),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(anonymous=JSON_401, get=200, post=409),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/bands/?$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/outline/?$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/log/?$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
-    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=422),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/finish/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.runs.models.ingestion import Ingestion
 from webapp.runs.models.listed import DeletedRun, ListedRun, RunTag
 from webapp.runs.models.recorded import Alert, Checkpoint, MetricName, RunEvent, StepGroups, StepMetrics
 from webapp.runs.models.run import COLOURS, ID_ALPHABET, Run, new_run_id
@@ -12,6 +13,7 @@ __all__ = [
     "Alert",
     "Checkpoint",
     "DeletedRun",
+    "Ingestion",
     "ListedRun",
     "MetricName",
     "Run",

@@ -142,6 +142,8 @@ class Run(models.Model):
         a finished one may have been ended by an alert, or have lost its success."""
         if self.state == RunState.QUEUED and self.restart_at:
             return RESTARTING
+        if self.state == RunState.REPORTING:
+            return RunState.RUNNING
         if self.state != RunState.FINISHED:
             return self.state
         return finished_as(self.verdict.get("label", ""), self.ended_by)

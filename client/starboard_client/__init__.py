@@ -1,0 +1,42 @@
+"""Runs of a Starboard site, from Python and from a shell.
+
+>>> from starboard_client import Starboard
+>>> with Starboard() as starboard:
+...     run = starboard.launch(preset="starter", overrides={"steps": 20})
+"""
+
+from __future__ import annotations
+
+from starboard_client.client import Starboard
+from starboard_client.errors import (
+    ApiError,
+    AuthenticationError,
+    Conflict,
+    Invalid,
+    NotFound,
+    RateLimited,
+    StarboardError,
+    Unreachable,
+)
+from starboard_client.models import Launched, LogPiece, MetricColumns, Preset, Received, Run, RunDetail
+from starboard_client.recorder import Recorder
+
+__all__ = [
+    "ApiError",
+    "AuthenticationError",
+    "Conflict",
+    "Invalid",
+    "Launched",
+    "LogPiece",
+    "MetricColumns",
+    "NotFound",
+    "Preset",
+    "RateLimited",
+    "Received",
+    "Recorder",
+    "Run",
+    "RunDetail",
+    "Starboard",
+    "StarboardError",
+    "Unreachable",
+]

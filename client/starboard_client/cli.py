@@ -1,0 +1,133 @@
+"""`starboard`: the command line.
+
+Exit status: 0 done, and a watched run took all its steps; 1 an error; 2 wrong usage; 3 `--timeout` ran out; 4 the token
+is refused; 5 a watched run ended otherwise; 130 Ctrl-C, which leaves runs alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from starboard_client import commands
+from starboard_client.errors import AuthenticationError, StarboardError
+from starboard_client.output import note
+
+FAILED, REFUSED, INTERRUPTED = 1, 4, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = parser().parse_args(argv)
+    try:
+        status: int = args.do(args)
+        sys.stdout.flush()
+        return status
+    except AuthenticationError as error:
+        note(error)
+        return REFUSED
+    except StarboardError as error:
+        note(error)
+        return FAILED
+    except KeyboardInterrupt:
+        note("Interrupted. Runs are left as they are.")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of the output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def parser() -> argparse.ArgumentParser:
+    root = argparse.ArgumentParser(prog="starboard", description="Runs of a Starboard site.")
+    nouns = root.add_subparsers(required=True, metavar="COMMAND")
+    login = nouns.add_parser("login", help="save the address of a site and a personal token")
+    login.add_argument("--url", help="the address; asked for if it is left out")
+    login.set_defaults(do=commands.login)
+    presets = nouns.add_parser("presets", help="list what a run can be launched from")
+    presets.add_argument("--json", action="store_true", help="print everything as JSON")
+    presets.set_defaults(do=commands.presets)
+    sync = nouns.add_parser("sync", help="send metrics that a site did not take while a run was recorded")
+    sync.set_defaults(do=commands.sync)
+    runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
+    _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
+    return root
+
+
+def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    listed = verbs.add_parser("list", help="list runs, newest first")
+    listed.add_argument("--state", help="only runs in this state, such as running")
+    listed.add_argument("--project", help="only runs of this project")
+    listed.add_argument("--tag", help="only runs with this tag")
+    listed.add_argument("--name", help="only runs whose name contains this")
+    listed.add_argument("--archived", action="store_true", help="archived runs instead of active ones")
+    listed.add_argument("--limit", type=int, default=50, help="the most runs (default: 50)")
+    _add_json(listed)
+    listed.set_defaults(do=commands.list_runs)
+
+    shown = _of_run(verbs, "show", "show a run")
+    _add_json(shown)
+    shown.set_defaults(do=commands.show)
+
+    _add_launch(verbs)
+
+    watched = _of_run(verbs, "watch", "print steps and alerts until the run has ended")
+    _add_watching(watched)
+    watched.set_defaults(do=commands.watch, quiet_past=True)
+
+    for action in ("stop", "pause", "resume", "checkpoint", "archive"):
+        _of_run(verbs, action, f"{action} a run").set_defaults(do=commands.control, command=action)
+
+    logs = _of_run(verbs, "logs", "print the end of the engine's log")
+    logs.add_argument("-f", "--follow", action="store_true", help="go on until the run has ended")
+    logs.add_argument("--every", type=float, default=2.0, help=argparse.SUPPRESS)
+    logs.set_defaults(do=commands.logs)
+
+    exported = _of_run(verbs, "export", "write events as JSON lines, or metrics as CSV")
+    exported.add_argument("--format", choices=("jsonl", "csv"), default="jsonl")
+    exported.add_argument("-o", "--output", default="-", help="a file; by default the terminal")
+    exported.set_defaults(do=commands.export)
+
+    compared = verbs.add_parser("compare", help="settings that differ, and the newest metrics")
+    compared.add_argument("runs", nargs="+", metavar="RUN")
+    compared.add_argument("--metrics", help="names, separated by commas")
+    _add_json(compared)
+    compared.set_defaults(do=commands.compare)
+
+
+def _add_launch(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    launch = verbs.add_parser("launch", help="launch a run from a TOML or JSON file, or from a preset")
+    source = launch.add_mutually_exclusive_group(required=True)
+    source.add_argument("config", nargs="?", help="a TOML file, or one that ends in .json")
+    source.add_argument("--preset", help="the key of a preset, as `starboard presets` lists them")
+    launch.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change a field; repeatable")
+    launch.add_argument("--environment", help="the name of an environment of the site")
+    launch.add_argument("--tag", action="append", default=[], help="repeatable")
+    for name in ("name", "project", "notes"):
+        launch.add_argument(f"--{name}")
+    launch.add_argument("--key", help="the same key gives the same run for 24 hours")
+    launch.add_argument("--watch", action="store_true", help="print steps and alerts until the run has ended")
+    _add_watching(launch)
+    _add_json(launch)
+    launch.set_defaults(do=commands.launch, quiet_past=False)
+
+
+def _of_run(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
+) -> argparse.ArgumentParser:
+    found = verbs.add_parser(name, help=text)
+    found.add_argument("run", metavar="RUN", help="the ID of the run")
+    return found
+
+
+def _add_json(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _add_watching(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--timeout", type=float, default=0.0, help="give up after so many seconds, and exit with 3")
+    one.add_argument("--every", type=float, default=2.0, help=argparse.SUPPRESS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""What each command does. Each returns its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import sys
+import time
+import tomllib
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from starboard_client import comparing, exporting
+from starboard_client.client import Starboard
+from starboard_client.credentials import Credentials, save
+from starboard_client.errors import StarboardError
+from starboard_client.models import Run
+from starboard_client.output import as_json, note, number, plain, say, table
+from starboard_client.spool import spool_folder, spools
+
+DONE, TIMED_OUT, NOT_SUCCEEDED = 0, 3, 5
+SHOWN = ("rollout/success", "reward/mean", "policy/entropy")
+
+
+def login(args: argparse.Namespace) -> int:
+    url = args.url or input("Address of the site, such as https://starboard.example.org: ").strip()
+    asked = "Personal token (from the page API tokens): "
+    token = getpass.getpass(asked) if sys.stdin.isatty() else sys.stdin.readline()
+    found = Credentials(url=url.rstrip("/"), token=token.strip())
+    with Starboard(found.url, found.token) as starboard:
+        next(starboard.runs(limit=1), None)  # raises if the token is refused
+    path = save(found)
+    say(f"Signed in to {found.url}; saved in {path}.")
+    return DONE
+
+
+def list_runs(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        found = list(
+            starboard.runs(
+                state=args.state,
+                project=args.project,
+                tag=args.tag,
+                name=args.name,
+                archived=args.archived,
+                limit=args.limit,
+            )
+        )
+    if args.json:
+        as_json([run.model_dump() for run in found])
+        return DONE
+    rows = [
+        (run.id, run.name, run.label, f"{run.step}/{run.total_steps}", number(run.metrics.get(SHOWN[0])), run.project)
+        for run in found
+    ]
+    table(("ID", "NAME", "STATE", "STEP", "SUCCESS", "PROJECT"), rows)
+    return DONE
+
+
+def show(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        run = starboard.run(args.run)
+    if args.json:
+        as_json(run.model_dump())
+        return DONE
+    say(f"{run.name} ({run.id})")
+    _say_state(run)
+    if run.health is not None:
+        say(f"verdict   {run.health.title}: {run.health.reason}")
+    for name in SHOWN:
+        if name in run.metrics:
+            say(f"{name:<16} {number(run.metrics[name])}")
+    say(f"{starboard.url}/runs/{run.id}/")
+    return DONE
+
+
+def launch(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        run = starboard.launch(
+            preset=args.preset or "",
+            overrides=dict(_override(text) for text in args.set),
+            environment=args.environment or "",
+            name=args.name or "",
+            project=args.project or "",
+            tags=args.tag,
+            notes=args.notes or "",
+            key=args.key,
+            **_config(args.config),
+        )
+        for warning in run.warnings:
+            note(f"Warning: {warning}")
+        if args.json and not args.watch:
+            as_json(run.model_dump())
+        else:
+            note(f"Launched {run.name}: {starboard.url}/runs/{run.id}/")
+            say(run.id)
+        return _watch(starboard, run.id, args) if args.watch else DONE
+
+
+def watch(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        return _watch(starboard, args.run, args)
+
+
+def control(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        _say_state(starboard.control(args.run, args.command))
+    return DONE
+
+
+def logs(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        piece = starboard.log(args.run)
+        sys.stdout.write(plain(piece.text))
+        while args.follow:
+            ended = starboard.run(args.run).ended
+            piece = starboard.log(args.run, after=piece.end)
+            sys.stdout.write(plain(piece.text))
+            sys.stdout.flush()
+            if ended and piece.end >= piece.size:
+                break
+            if not piece.text:
+                time.sleep(args.every)
+    return DONE
+
+
+def export(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        events = starboard.events(args.run)
+        with ExitStack() as stack:
+            to_file = args.output != "-"
+            file = stack.enter_context(Path(args.output).open("w", newline="")) if to_file else sys.stdout
+            if args.format == "csv":
+                count = exporting.write_csv(events, starboard.metric_names(args.run), file)
+            else:
+                count = exporting.write_jsonl(events, file)
+    note(f"{count} {'rows' if args.format == 'csv' else 'events'} written.")
+    return DONE
+
+
+def compare(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        runs = [starboard.run(run_id) for run_id in args.runs]
+    settings = comparing.differing_settings(runs)
+    metrics = comparing.newest_metrics(runs, [name for name in (args.metrics or "").split(",") if name])
+    if args.json:
+        as_json({"runs": [run.model_dump() for run in runs], "settings": settings, "metrics": metrics})
+        return DONE
+    rows: list[list[object]] = [["state", *(run.label for run in runs)]]
+    rows += [["step", *(f"{run.step}/{run.total_steps}" for run in runs)]]
+    rows += [["verdict", *(run.health.title if run.health else "" for run in runs)]]
+    rows += [[name, *map(number, values)] for name, values in metrics.items()]
+    rows += [[name, *(json.dumps(value) for value in values)] for name, values in settings.items()]
+    table(("", *(plain(run.name) for run in runs)), rows)
+    return DONE
+
+
+def presets(args: argparse.Namespace) -> int:
+    with Starboard() as starboard:
+        found = starboard.presets()
+    if args.json:
+        as_json([one.model_dump() for one in found])
+    else:
+        table(("KEY", "TITLE", "DESCRIPTION"), [(one.key, one.title, one.description) for one in found])
+    return DONE
+
+
+def sync(args: argparse.Namespace) -> int:
+    """Sends to the site that a run was recorded for, with the token for that site."""
+    for spool in spools(spool_folder()):
+        count = 0
+        with Starboard(spool.url) as starboard:
+            while batch := spool.next_batch():
+                starboard.send_metrics(spool.run_id, batch.lines)
+                spool.confirm(batch)
+                count += len(batch.lines)
+            if (ending := spool.ending) is not None:
+                starboard.finish_external_run(spool.run_id, succeeded=ending.succeeded, reason=ending.reason)
+        spool.delete()
+        say(f"{spool.run_id}: {count} lines sent.")
+    return DONE
+
+
+def _watch(starboard: Starboard, run_id: str, args: argparse.Namespace) -> int:
+    """A line for each step and alert; 0 if the run took all its steps, 5 if it ended otherwise, 3 after `--timeout`."""
+    after = starboard.run(run_id).last_seq if args.quiet_past else 0
+    for found in starboard.watch(run_id, after=after, every=args.every, timeout=args.timeout or None):
+        if isinstance(found, Run):
+            if found.ended:
+                _say_state(found)
+                return DONE if found.succeeded else NOT_SUCCEEDED
+        elif line := _line(found):
+            note(line)
+    note(f"Not ended after {args.timeout:g} s. The run goes on.")
+    return TIMED_OUT
+
+
+def _line(event: dict[str, Any]) -> str:
+    if event["kind"] == "step_completed":
+        values = [f"{name} {number(event['metrics'][name])}" for name in SHOWN if name in event["metrics"]]
+        return "  ".join([f"step {event['step']}", *values])
+    if event["kind"] == "alert_raised":
+        return f"step {event['step']}  {event['severity']}: {event['message']}"
+    return ""
+
+
+def _say_state(run: Run) -> None:
+    say(f"{run.label}, step {run.step} of {run.total_steps}. {run.reason} {run.remedy}".strip())
+
+
+def _config(path: str | None) -> dict[str, Any]:
+    """A JSON file as a configuration; any other as TOML, which the site reads."""
+    if path is None:
+        return {}
+    try:
+        text = Path(path).read_text()
+        return {"config": json.loads(text)} if path.endswith(".json") else {"toml": text}
+    except (OSError, ValueError) as error:
+        raise StarboardError(f"{path} cannot be read: {error}.") from None
+
+
+def _override(text: str) -> tuple[str, Any]:
+    """`steps=20`: the value is TOML, or plain text if it is not."""
+    key, separator, raw = text.partition("=")
+    if not separator:
+        raise StarboardError(f"--set {text!r} has no '='. Write --set section.key=value.")
+    try:
+        return key, tomllib.loads(f"v = {raw}")["v"]
+    except tomllib.TOMLDecodeError:
+        return key, raw

@@ -1,0 +1,114 @@
+"""Answers of the site. Fields that a newer site adds are kept, so that nothing breaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ENDED = frozenset({"finished", "stopped", "failed", "crashed"})
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class Health(Answer):
+    """The verdict in short."""
+
+    label: str
+    title: str
+    level: str
+    reason: str
+
+
+class Run(Answer):
+    id: str
+    name: str
+    state: str
+    label: str
+    reason: str = ""
+    remedy: str = ""
+    ended_by: str = ""
+    health: Health | None = None
+    step: int
+    total_steps: int
+    tokens: int = 0
+    seconds: float = 0.0
+    eta_seconds: float | None = None
+    last_seq: int = 0
+    metrics: dict[str, float | None] = Field(default_factory=dict)
+    project: str = ""
+    tags: list[str] = Field(default_factory=list)
+    notes: str = ""
+    preset: str = ""
+    created_at: str = ""
+    finished_at: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it took all its steps, and no alert rule ended it."""
+        return self.state == "finished" and not self.ended_by
+
+
+class RunDetail(Run):
+    config: dict[str, Any]
+    verdict: dict[str, Any] | None = None
+
+
+class Launched(RunDetail):
+    warnings: list[str] = Field(default_factory=list)
+
+
+class RunPage(Answer):
+    runs: list[Run]
+    next: str | None
+
+
+class EventPage(Answer):
+    events: list[dict[str, Any]]
+    last_seq: int
+    more: bool
+
+
+class MetricColumns(Answer):
+    """Columns of equal length, with an entry for each step; None where a step lacks the metric."""
+
+    steps: list[int]
+    tokens: list[int]
+    seconds: list[float]
+    times: list[float]
+    series: dict[str, list[float | None]]
+
+
+class LogPiece(Answer):
+    text: str
+    start: int
+    end: int
+    size: int
+
+
+class RejectedLine(Answer):
+    line: int
+    seq: int | None
+    reason: str
+
+
+class Received(Answer):
+    """What became of lines of metrics."""
+
+    accepted: int
+    duplicates: int
+    rejected: list[RejectedLine]
+    rejected_count: int
+    next_seq: int
+
+
+class Preset(Answer):
+    key: str
+    title: str
+    description: str

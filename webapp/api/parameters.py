@@ -1,0 +1,58 @@
+"""Queries and bodies as checked models; raises `Problem` with what is allowed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+from pydantic import ValidationError
+
+from webapp.api.endpoints import Endpoint, Fields
+from webapp.api.problems import Problem, invalid_fields, reasons
+
+
+def query_of(request: HttpRequest, model: type[Fields]) -> Fields:
+    repeated = {key: values for key, values in request.GET.lists() if len(values) > 1}
+    for key, values in repeated.items():
+        raise Problem(400, f"{key[:60]} was sent {len(values)} times", "Send it once.")
+    try:
+        return model.model_validate(request.GET.dict())
+    except ValidationError as error:
+        found = reasons(error, model)
+        sentences = " ".join(f"{name[:60]}: {reason}".removeprefix(": ") for name, reason in found.items())
+        raise Problem(400, "The query is not valid", sentences) from None
+
+
+def body_of(request: HttpRequest, model: type[Fields], most: int) -> Fields:
+    data = _json(raw_body(request, most), model)
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise invalid_fields(reasons(error, model)) from None
+
+
+def raw_body(request: HttpRequest, most: int) -> bytes:
+    length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if length > most or len(request.body) > most:
+        raise Problem(413, f"The body has {length:,} bytes; the limit is {most:,}", "Send less at once.")
+    return request.body
+
+
+def refuse_query(request: HttpRequest, endpoint: Endpoint) -> None:
+    """For endpoints that take none."""
+    if request.GET:
+        given = next(iter(request.GET))[:60]
+        raise Problem(400, f"Unknown query parameter {given!r}", f"{endpoint.name} has no parameters.")
+
+
+def _json(body: bytes, model: type[Fields]) -> dict[str, Any]:
+    example = json.dumps(model.model_json_schema().get("examples", [{}])[0])
+    remedy = f"Send a JSON object such as {example}, as application/json."
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Problem(400, "The body is not JSON", remedy) from None
+    if not isinstance(data, dict):
+        raise Problem(400, f"The body is a JSON {type(data).__name__}, not an object", remedy)
+    return data

@@ -1,0 +1,160 @@
+"""Runs: the list, one run, and launching."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from django.db import transaction
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.errors import CheckpointError
+from webapp.accounts.models import Scope
+from webapp.api.endpoints import Call, Fields, Resource
+from webapp.api.label_fields import Notes, Project, Tags, Text
+from webapp.api.paging import page
+from webapp.api.problems import Problem, invalid_fields
+from webapp.api.schemas import RunDetail, RunSummary, run_summary
+from webapp.launching import requests
+from webapp.launching.presets import run_presets, saved_presets
+from webapp.runs.labels import label
+from webapp.runs.lineage import lineage_facts
+from webapp.runs.models import Run
+from webapp.runs.services import submit_run
+from webapp.runs.settings_history import as_json, history_of
+from webapp.runs.states import RunState
+from webapp.runs.verdicts import status_of
+
+resource = Resource(tag="Runs")
+
+
+class RunFilter(Fields):
+    state: RunState | None = Field(default=None, description="Only runs in this state.")
+    project: str | None = Field(default=None, description="Only runs of this project; empty for those without one.")
+    tag: str | None = Field(default=None, description="Only runs with this tag.")
+    name: str | None = Field(default=None, description="Only runs whose name contains this.")
+    archived: Literal["0", "1"] = Field(default="0", description="`1` for archived runs instead of active ones.")
+    limit: int = Field(default=50, ge=1, le=500, description="The most runs on a page.")
+    after: str | None = Field(default=None, description="The cursor `next` of the previous page.")
+
+
+class RunPage(BaseModel):
+    runs: list[RunSummary]
+    next: str | None = Field(description="The cursor of the next page; null if this is the last.")
+
+
+class PresetAnswer(BaseModel):
+    key: str = Field(description="What to launch it by.")
+    title: str
+    description: str
+
+
+class PresetList(BaseModel):
+    presets: list[PresetAnswer]
+
+
+class Launch(Fields):
+    """Exactly one of `preset`, `config` and `toml`; `overrides` change it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"preset": "starter", "overrides": {"steps": 20}}]}
+    )
+
+    preset: str = Field(default="", description="The key of a preset, as listed by `list_presets`.")
+    config: dict[str, Any] | None = Field(
+        default=None, description="A `RunConfig`. Fields that are left out have their defaults."
+    )
+    toml: str | None = Field(default=None, description="The same as the text of a TOML file.")
+    overrides: dict[str, Any] = Field(
+        default_factory=dict, description='Values by dotted field, such as `{"optimizer.learning_rate": 1e-4}`.'
+    )
+    environment: Text = Field(
+        default="",
+        description="The name of an environment of this site, which replaces the first of the configuration.",
+    )
+    name: Text = Field(default="", max_length=80, description="A name is made up if there is none.")
+    project: Project = ""
+    tags: Tags = Field(default_factory=list)
+    notes: Notes = ""
+
+
+class Launched(RunDetail):
+    warnings: list[str] = Field(description="What is legal and probably not intended.")
+
+
+@resource.get("runs/", route="runs")
+def list_runs(call: Call, query: RunFilter) -> Annotated[dict[str, Any], RunPage]:
+    """List runs, most recent first."""
+    runs = Run.objects.filter(archived_at__isnull=query.archived == "0").prefetch_related("tags")
+    chosen = {
+        "state": query.state,
+        "project": query.project,
+        "tags__name": query.tag,
+        "name__icontains": query.name or None,
+    }
+    runs = runs.filter(**{name: value for name, value in chosen.items() if value is not None})
+    found, following = page(runs, query, after=query.after, limit=query.limit)
+    return {"runs": [run_summary(run) for run in found], "next": following}
+
+
+@resource.get("runs/{run_id}/", route="run")
+def get_run(call: Call, run: Run) -> Annotated[dict[str, Any], RunDetail]:
+    """Retrieve a run with its configuration."""
+    return run_detail(run)
+
+
+@resource.get("presets/", route="presets")
+def list_presets(call: Call) -> PresetList:
+    """List the presets that a run can be launched from: those that ship, and your own."""
+    found = run_presets() | saved_presets(call.user)
+    return PresetList(
+        presets=[PresetAnswer(key=key, title=one.title, description=one.description) for key, one in found.items()]
+    )
+
+
+@resource.post("runs/", route="runs", scope=Scope.LAUNCH, status=201, idempotent=True)
+def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
+    """Launch a run.
+
+    The run is validated as on the form of a new run, and queued. With the header `Idempotency-Key`, a request that is
+    sent again within 24 hours with the same body gives the same run.
+    """
+    try:
+        found = requests.prepare(
+            requests.Wanted(
+                preset=body.preset,
+                config=body.config,
+                toml=body.toml,
+                overrides=body.overrides,
+                environment=body.environment,
+            ),
+            call.user,
+        )
+    except requests.Refused as refusal:
+        raise invalid_fields(refusal.errors, "Fix the fields in `errors`. Nothing was launched.") from None
+    if found.draft.config is None:
+        raise AssertionError("what was prepared has a configuration")
+    try:
+        with transaction.atomic():
+            run = submit_run(
+                owner=call.user,
+                config=found.draft.config,
+                name=body.name,
+                preset=found.title,
+                environment_version=found.version,
+            )
+            label(run, call.user, project=body.project, tags=body.tags, notes=body.notes)
+    except CheckpointError as error:
+        raise Problem(409, str(error), error.remedy or "Fork from another checkpoint.") from None
+    return {**run_detail(run), "warnings": found.draft.warnings}
+
+
+def run_detail(run: Run) -> dict[str, Any]:
+    return {
+        **run_summary(run),
+        "status": asdict(status_of(run)),
+        "verdict": run.verdict or None,
+        "config": run.config,
+        "settings_history": as_json(history_of(run)),
+        "ancestors": lineage_facts(run)["ancestors"],
+    }
