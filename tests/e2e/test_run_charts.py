@@ -100,6 +100,27 @@ def test_updates_move_neither_zoom_nor_scroll_nor_focus(page: Page) -> None:
     expect(page.locator("#verdict-evidence")).to_be_visible()
 
 
+def test_a_requested_evaluation_becomes_a_ring_on_the_chart_of_held_out_success(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    plot = drawn(page, SUCCESS)
+    requested = page.locator(f"{SUCCESS} .key--requested")
+    expect(requested).to_be_hidden()
+    numbers = {"episodes": 64, "successes": 32, "success": 0.5, "low": 0.381, "high": 0.619, "mean_return": 0.5}
+
+    def evaluate() -> None:
+        values = {"first_seed": 1, "temperature": 1.0, "seconds": 1.0, "step": 5, **numbers}
+        recorded.emit("checkpoint_evaluated", environment=recorded.tag, **values)
+        recorded.deliver()
+
+    in_thread(evaluate)
+    expect(requested).to_have_text("requested evaluation, 95% interval 0.500 [0.381, 0.619]")
+    mark = plot.evaluate("plot => { const t = plot.data.at(-1); return [t.customdata, t.y, t.marker.symbol]; }")
+    assert mark == [[5], [0.5], "circle-open"]
+    page.locator(f"{SUCCESS} .nsewdrag").hover()  # step 10, or near it
+    expect(requested.locator(".chart-value")).to_have_text("0.500 [0.381, 0.619] at 5")
+
+
 def test_a_chart_is_read_with_the_keyboard_and_opens_a_step(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
