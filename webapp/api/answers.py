@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from webapp.queries import BadQuery
 from webapp.runs.models import Run
+from webapp.runs.priorities import priority_name
 
 View = Callable[..., HttpResponse]
 
@@ -55,4 +56,5 @@ def run_summary(run: Run) -> dict[str, Any]:
         "fork_step": run.fork_step,
         "lineage_step": run.lineage_step,
         "colour": run.colour,
+        "priority": priority_name(run.priority),
     }

@@ -11,6 +11,7 @@ from engine.config import RunConfig
 from engine.config.live import LIVE_FIELDS
 from engine.events import Event
 from engine.verdict.regimes import ENTROPY, REGIMES
+from webapp.runs.priorities import NAMES as PRIORITIES
 from webapp.runs.states import Request, RunState
 
 Schema = dict[str, Any]
@@ -289,6 +290,7 @@ def _run() -> Schema:
             "seconds": NUMBER,
             "state": {"type": "string", "enum": RunState.values},
             "requested": {"type": "string", "enum": Request.values},
+            "priority": {"type": "string", "enum": list(PRIORITIES)},
             "ended_by": TEXT,
             "health": _maybe("Health"),
             "metrics": {"type": "object"},
