@@ -32,6 +32,7 @@ from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import NAMES, priority_number
 from webapp.runs.settings_history import described, history_of
+from webapp.runs.shipped_presets import preset_titled
 from webapp.whole_numbers import whole_number
 
 LONGEST_NAME = 60
@@ -144,6 +145,8 @@ def save_preset(request: HttpRequest) -> JsonResponse:
     made, name = filled.draft(), request.POST.get("preset-name", "").strip()
     if not name or len(name) > LONGEST_NAME:
         made.errors["preset-name"] = f"must have 1 to {LONGEST_NAME} characters, got {len(name)}"
+    elif preset_titled(name) is not None:
+        made.errors["preset-name"] = f"{name} is the name of an included preset. Choose another."
     if made.errors or made.config is None:
         return JsonResponse({"errors": made.errors}, status=422)
     config = made.config.model_copy(update={"preset": name}).model_dump(mode="json")
