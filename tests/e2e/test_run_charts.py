@@ -145,6 +145,25 @@ def test_arrow_keys_change_the_tab_and_a_url_selects_a_preset(page: Page) -> Non
     drawn(page, '[data-chart="perf/sampled_tokens_per_second"]')
 
 
+def test_a_run_on_several_gpus_has_one_chart_of_their_use_with_a_line_for_each(page: Page) -> None:
+    def record() -> RecordedRun:
+        recorded = RecordedRun(steps=60)
+        for step in range(1, 4):
+            used = {f"system/gpu_share/device/{name}": 0.2 * step for name in ("sampler_0", "sampler_1", "learner_0")}
+            metrics = {"rollout/success": 0.5, "system/gpu_share/learner": 0.4, **used}
+            recorded.emit("step_completed", step=step, metrics=metrics, tokens=9 * step, seconds=2.0 * step)
+        recorded.deliver()
+        return recorded
+
+    visit(page, in_thread(record), "?panels=system#panels")
+    chart = '[data-chart="system/gpu_share/device/learner_0"]'
+    drawn(page, chart)
+    expect(page.locator(f"{chart} h3")).to_have_text("GPU utilization by device")
+    lines = [f"GPU utilization, {name} 0.600" for name in ("learner 0", "sampler 0", "sampler 1")]
+    expect(page.locator(f"{chart} .chart-key li")).to_have_text([re.compile(re.escape(line)) for line in lines])
+    expect(page.locator("#charts-panels .chart")).to_have_count(2)  # and the learners' mean
+
+
 def test_a_layout_is_built_saved_and_shared_by_url(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded, "?charts=policy%252Fentropy%2Brollout%252Fsuccess#panels")
