@@ -86,7 +86,7 @@ def test_an_attempt_without_a_checkpoint_starts_over(run: Recorder) -> None:
     run.attempt = 2
     run.start(None)
     run.take(0.1)
-    assert (run.verdict().label, run.verdict().evidence[0].best) == ("in_progress", 0.1)
+    assert (run.verdict().label, run.verdict().evidence[0].best) == ("too_early", 0.1)
 
 
 def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
@@ -95,7 +95,7 @@ def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
     assert (run.verdict().label, run.verdict().ended) == ("too_short", True)
     run.attempt = 2
     run.start(3)
-    assert (run.verdict().label, run.verdict().ended) == ("learning", False)
+    assert (run.verdict().label, run.verdict().ended) == ("too_early", False)
 
 
 def test_damaged_lines_are_passed_over(run: Recorder) -> None:
