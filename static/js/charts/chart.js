@@ -1,7 +1,7 @@
 // One chart panel. It draws only when what it shows has changed, and never moves what the reader set.
 
 import { alertOf } from "./alert_marks.js";
-import { notesOf, whyEmpty } from "./chart_notes.js";
+import { notesOf, unitOf, whyEmpty } from "./chart_notes.js";
 import { ChartKey, colour } from "./chart_key.js";
 import { chartMenu } from "./chart_menu.js";
 import { layoutOf, OPTIONS } from "./chart_layout.js";
@@ -64,7 +64,9 @@ export class Chart {
     this.values = new ChartKey(spec, this.isTitled);
     this.key = this.values.root;
     this.logSwitch = this.makeLogSwitch();
-    this.head = element("div", { class: "chart-head" }, this.heading(), this.last, this.logSwitch, chartMenu(this));
+    const unit = element("span", { class: "chart-unit" }, unitOf(spec.names.map(describe), this.title));
+    const head = [this.heading(), unit, this.last, this.logSwitch, chartMenu(this)];
+    this.head = element("div", { class: "chart-head" }, ...head);
     /** @type {HTMLElement} */
     this.panel = element(
       "section",
