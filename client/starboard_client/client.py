@@ -100,6 +100,7 @@ class Starboard:
         project: str = "",
         tags: Sequence[str] = (),
         notes: str = "",
+        priority: str = "normal",
         key: str | None = None,
     ) -> Launched:
         """Queues a run of a preset, a configuration, or the text of a TOML file, with `overrides` by dotted field.
@@ -117,6 +118,7 @@ class Starboard:
             "project": project,
             "tags": list(tags),
             "notes": notes,
+            "priority": priority,
         }
         given = {field: value for field, value in body.items() if value not in ("", None, [], {})}
         return Launched.model_validate(self._http.post("runs/", given, key=key or str(uuid.uuid4())))

@@ -146,7 +146,13 @@ def environment_calls(pool: ActorPool) -> list[Call]:
 
 
 def gpu_metrics_by_role(role: str, actors: Sequence[dict[str, float]]) -> dict[str, float]:
-    """`system/gpu_share/learner` and so on, over the actors of a role."""
+    """`system/gpu_share/learner` and so on over the actors of a role, `system/gpu_share/device/learner_0` of each."""
     names = sorted({name for metrics in actors for name in metrics})
     values = {name: [metrics[name] for metrics in actors if name in metrics] for name in names}
-    return {f"{name}/{role}": statistics.fmean(of) if name in MEANS else max(of) for name, of in values.items()}
+    over_role = {f"{name}/{role}": statistics.fmean(of) if name in MEANS else max(of) for name, of in values.items()}
+    of_each = {
+        f"{name}/device/{role}_{index}": value
+        for index, metrics in enumerate(actors)
+        for name, value in metrics.items()
+    }
+    return over_role | of_each

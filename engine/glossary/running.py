@@ -144,4 +144,15 @@ BY_ROLE = tuple(
     for role, several in ROLES.items()
 )
 
-ENTRIES = (*TIME, *PERF, *SYSTEM, *BY_ROLE, *CLUSTER)
+BY_DEVICE = tuple(
+    replace(
+        entry,
+        name=f"{entry.name}/device/<name>",
+        title=f"{entry.title}, <name>",
+        meaning=f"{entry.meaning} Of the GPU of one learner or sampler of a run on Ray.",
+    )
+    for entry in SYSTEM
+    if entry.name in OVER_ROLES
+)
+
+ENTRIES = (*TIME, *PERF, *SYSTEM, *BY_ROLE, *BY_DEVICE, *CLUSTER)

@@ -53,13 +53,30 @@ def paired_rates(only_first: int, only_other: int, seeds: int) -> Interval:
 
 def paired_rates_many(only_first: ArrayLike, only_other: ArrayLike, seeds: ArrayLike) -> tuple[Floats, Floats]:
     """`paired_rates` of arrays that broadcast: lower and upper ends, cut at -1 and 1."""
+    difference, error = _adjusted_rates(only_first, only_other, seeds)
+    return np.maximum(-1.0, difference - Z95 * error), np.minimum(1.0, difference + Z95 * error)
+
+
+def paired_rates_p_many(only_first: ArrayLike, only_other: ArrayLike, seeds: ArrayLike) -> Floats:
+    """Two-sided p of no difference that agrees with `paired_rates_many`: at most 0.05 where its interval has no 0.
+
+    25 and 12 of 256: 0.0358. `mcnemar` is exact, and may differ from the interval where they are close.
+    """
+    from scipy.special import ndtr
+
+    difference, error = _adjusted_rates(only_first, only_other, seeds)
+    p: Floats = 2 * ndtr(-np.abs(difference) / error)
+    return p
+
+
+def _adjusted_rates(only_first: ArrayLike, only_other: ArrayLike, seeds: ArrayLike) -> tuple[Floats, Floats]:
+    """The difference of the rates after one is added to both discordant counts, and its standard error."""
     first, other = _counts(only_first, only_other)
     n = np.asarray(seeds, dtype=np.float64)
     if not np.all((n >= 1) & (first + other <= n)):
         raise ValueError("There cannot be more discordant seeds than shared ones, of which there is one at least.")
     won, lost = (first + 1) / (n + 2), (other + 1) / (n + 2)
-    half = Z95 * np.sqrt((won + lost - (won - lost) ** 2) / (n + 2))
-    return np.maximum(-1.0, won - lost - half), np.minimum(1.0, won - lost + half)
+    return won - lost, np.sqrt((won + lost - (won - lost) ** 2) / (n + 2))
 
 
 def paired_difference(scores: Sequence[float], other: Sequence[float]) -> MeanDifference:

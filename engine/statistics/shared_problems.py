@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.statistics.means import t_quantile
-from engine.statistics.paired import paired_rates, paired_rates_many
+from engine.statistics.paired import paired_rates_many, paired_rates_p_many
 
 Tally = Mapping[int, tuple[int, int]]  # episodes and successes by problem
 Floats = NDArray[np.float64]
@@ -33,6 +33,7 @@ class SharedProblems:
     other_rate: float
     low: float
     high: float
+    p: float  # two-sided, of no difference: at most 0.05 where the interval has no 0
     method: Method
 
     @property
@@ -42,6 +43,14 @@ class SharedProblems:
     @property
     def significant(self) -> bool:
         return not self.low <= 0 <= self.high
+
+
+class Differences(NamedTuple):
+    """Of one evaluation and many others, (N,): ends of 95% intervals, and two-sided p."""
+
+    low: Floats
+    high: Floats
+    p: Floats
 
 
 def compare_on_shared(first: Tally, other: Tally) -> SharedProblems | None:
@@ -58,35 +67,31 @@ def compare_on_shared(first: Tally, other: Tally) -> SharedProblems | None:
     rate, other_rate = float(k.sum() / n.sum()), float(other_k.sum() / other_n.sum())
     if n.max() == 1 and other_n.max() == 1:
         method: Method = "one_episode"
-        low, high = paired_rates(int((k > other_k).sum()), int((k < other_k).sum()), len(shared))
+        found = _once(np.array([(k > other_k).sum()]), np.array([(k < other_k).sum()]), len(shared))
     else:
         method = "several_episodes"
         influence = (k - rate * n) / n.sum() - (other_k - other_rate * other_n) / other_n.sum()
         gain = k / n - other_k / other_n
-        low, high = (
-            float(end[0])
-            for end in _clustered(
-                np.array([rate - other_rate]),
-                np.square(influence).sum(keepdims=True),
-                np.array([(gain > ROUNDING).sum()]),
-                np.array([(gain < -ROUNDING).sum()]),
-                count=len(shared),
-            )
+        found = _clustered(
+            np.array([rate - other_rate]),
+            np.square(influence).sum(keepdims=True),
+            np.array([(gain > ROUNDING).sum()]),
+            np.array([(gain < -ROUNDING).sum()]),
+            count=len(shared),
         )
     return SharedProblems(
         problems=len(shared),
         rate=rate,
         other_rate=other_rate,
-        low=low,
-        high=high,
+        low=float(found.low[0]),
+        high=float(found.high[0]),
+        p=float(found.p[0]),
         method=method,
     )
 
 
-def compare_with_many(
-    first: NDArray[np.bool_], others: NDArray[np.bool_], problems: NDArray[np.uint64]
-) -> tuple[Floats, Floats]:
-    """The same for one evaluation against many on the same list of problems: lower and upper ends, (N,).
+def compare_with_many(first: NDArray[np.bool_], others: NDArray[np.bool_], problems: NDArray[np.uint64]) -> Differences:
+    """The same for one evaluation against many on the same list of problems.
 
     `first` (E,) and `others` (N, E) say which episodes were solved, `problems` (E,) which problem each episode had; two
     problems at least.
@@ -96,7 +101,7 @@ def compare_with_many(
     if count < FEWEST:
         raise ValueError(f"{count} problem: a paired comparison needs {FEWEST} or more.")
     if count == episodes:
-        return paired_rates_many((first & ~others).sum(axis=1), (~first & others).sum(axis=1), episodes)
+        return _once((first & ~others).sum(axis=1), (~first & others).sum(axis=1), episodes)
     gains = first.astype(np.int8) - others.astype(np.int8)  # (N, E)
     several = np.flatnonzero(sizes > 1)
     repeated = np.isin(index, several)
@@ -113,22 +118,29 @@ def compare_with_many(
     return _clustered(difference, np.maximum(0.0, total) / episodes**2, ahead, behind, count=count)
 
 
-def _clustered(
-    difference: Floats, influences: Floats, ahead: Counts, behind: Counts, *, count: int
-) -> tuple[Floats, Floats]:
-    """Ends of t intervals of `difference` (N,) with C-1 degrees of freedom, C = `count` problems, cut at -1 and 1.
+def _once(ahead: Counts, behind: Counts, count: int) -> Differences:
+    """From the numbers of problems on which the first is ahead and behind, of `count`."""
+    return Differences(*paired_rates_many(ahead, behind, count), paired_rates_p_many(ahead, behind, count))
+
+
+def _clustered(difference: Floats, influences: Floats, ahead: Counts, behind: Counts, *, count: int) -> Differences:
+    """t intervals and tests of `difference` (N,) with C-1 degrees of freedom, C = `count` problems, cut at -1 and 1.
 
     A problem's influence is what it adds to the difference of the two ratios beyond its share; with `influences` the
     sum of their squares, the standard error is sqrt(C/(C-1) influences), as `clustered.cluster_error` has it for one
     rate. Where that is zero, since all problems differ by the same, the interval is that of the problems on which the
     first is `ahead` or `behind`.
     """
+    from scipy.special import stdtr
+
     error = np.sqrt(count / (count - 1) * influences)
     half = t_quantile(count - 1) * error
     low, high = np.maximum(-1.0, difference - half), np.minimum(1.0, difference + half)
     constant = error < ROUNDING
-    same_low, same_high = paired_rates_many(ahead, behind, count)
-    return np.where(constant, same_low, low), np.where(constant, same_high, high)
+    p = 2 * stdtr(count - 1, -np.abs(difference) / np.where(constant, 1.0, error))
+    same = _once(ahead, behind, count)
+    pairs = zip((same.low, same.high, same.p), (low, high, p), strict=True)
+    return Differences(*(np.where(constant, one, other) for one, other in pairs))
 
 
 def tally(problems: NDArray[np.uint64], solved: NDArray[np.bool_]) -> dict[int, tuple[int, int]]:

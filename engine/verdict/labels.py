@@ -151,7 +151,7 @@ def _trend(facts: Facts) -> Labelled:
 
 
 def _early(facts: Facts) -> Labelled:
-    """Before a trend can be read, a run learns if its updates have something to learn from."""
+    """Before a trend can be read, all that can be said is whether updates have something to learn from."""
     course = facts.course
     if facts.ended:
         count = "1 step is" if course.steps == 1 else f"{course.steps} steps are"
@@ -159,9 +159,9 @@ def _early(facts: Facts) -> Labelled:
     until = f"trend can be read from step {2 * TREND_STEPS} on"
     std = mean_of(course.recent, REWARD_STD)
     if course.steps < 2 or std == 0 or not course.recent_mean(SUCCESS):
-        return Labelled("in_progress", f"A {until}.")
+        return Labelled("too_early", f"A {until}.")
     differ = "Some trajectories succeed" if std is None else f"Returns within groups differ (std {std:.2f})"
-    return Labelled("learning", f"{differ}, so updates have a signal; a {until}.")
+    return Labelled("too_early", f"{differ}, so updates have a signal; a {until}.")
 
 
 def _fails(recent: Sequence[Metrics]) -> bool:

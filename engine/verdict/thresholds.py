@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 
 # Lost success: the newest steps against the best earlier ones. Each group of a step counts as one trial, since its
 # members share a problem, and intervals are of 95%.

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Label = Literal[
+    "too_early",
     "in_progress",
     "learning",
     "flat",
@@ -26,6 +27,7 @@ Severity = Literal["watch", "warn", "critical", "dead"]
 ComparedWith = Literal["limit", "start", "best", "median", "mean"]  # of an alert: the number behind its limit
 
 TITLES: dict[Label, str] = {
+    "too_early": "Too early to tell",
     "in_progress": "In progress",
     "learning": "Learning",
     "flat": "Flat",
@@ -40,6 +42,7 @@ TITLES: dict[Label, str] = {
 }
 ENDED_TITLES: dict[Label, str] = {"learning": "Learned", "at_risk": "Ended at risk"}  # of runs that are over
 LEVELS: dict[Label, Level] = {
+    "too_early": "neutral",
     "in_progress": "neutral",
     "learning": "good",
     "flat": "neutral",

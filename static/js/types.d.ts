@@ -570,6 +570,7 @@ export type ChartCurves = Pick<
 export interface ChartStore {
   curves: ChartCurves;
   evaluations: EvaluationCompleted[];
+  requestedEvaluations: CheckpointEvaluated[]; // the newest of each step and environment
   alerts: AlertRaised[];
   settings: SettingsChanged[];
   requestedBy: Askers;

@@ -73,7 +73,9 @@ def test_all_charts_share_one_zoom_and_one_crosshair(page: Page) -> None:
     expect(page.locator(f"{NORM} .chart-last")).to_have_text(re.compile(r"^step \d+: "))
     step = page.locator(f"{NORM} .chart-last").inner_text().split(":")[0]
     expect(page.locator(f"{SUCCESS} .chart-last")).to_have_text(re.compile(f"^{step}: Training success 0"))
-    values = page.locator(f"{SUCCESS} .chart-value")  # of training, and of the last evaluation that is not later
+    values = page.locator(
+        f"{SUCCESS} li:not([hidden]) .chart-value"
+    )  # of training, and of the last evaluation that is not later
     expect(values).to_have_text(
         [re.compile(r"^0\.\d{3}$"), re.compile(r"^(0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]( at 10)?)?$")]
     )
@@ -100,6 +102,27 @@ def test_updates_move_neither_zoom_nor_scroll_nor_focus(page: Page) -> None:
     expect(page.locator("#verdict-evidence")).to_be_visible()
 
 
+def test_a_requested_evaluation_becomes_a_ring_on_the_chart_of_held_out_success(page: Page) -> None:
+    recorded = recorded_run()
+    visit(page, recorded)
+    plot = drawn(page, SUCCESS)
+    requested = page.locator(f"{SUCCESS} .key--requested")
+    expect(requested).to_be_hidden()
+    numbers = {"episodes": 64, "successes": 32, "success": 0.5, "low": 0.381, "high": 0.619, "mean_return": 0.5}
+
+    def evaluate() -> None:
+        values = {"first_seed": 1, "temperature": 1.0, "seconds": 1.0, "step": 5, **numbers}
+        recorded.emit("checkpoint_evaluated", environment=recorded.tag, **values)
+        recorded.deliver()
+
+    in_thread(evaluate)
+    expect(requested).to_have_text("requested evaluation, 95% interval 0.500 [0.381, 0.619]")
+    mark = plot.evaluate("plot => { const t = plot.data.at(-1); return [t.customdata, t.y, t.marker.symbol]; }")
+    assert mark == [[5], [0.5], "circle-open"]
+    page.locator(f"{SUCCESS} .nsewdrag").hover()  # step 10, or near it
+    expect(requested.locator(".chart-value")).to_have_text("0.500 [0.381, 0.619] at 5")
+
+
 def test_a_chart_is_read_with_the_keyboard_and_opens_a_step(page: Page) -> None:
     recorded = recorded_run()
     visit(page, recorded)
@@ -122,6 +145,25 @@ def test_arrow_keys_change_the_tab_and_a_url_selects_a_preset(page: Page) -> Non
     page.goto(f"/runs/{recorded.run.pk}/?panels=throughput#panels")
     expect(page.locator('[data-panels="throughput"]')).to_have_attribute("aria-pressed", "true")
     drawn(page, '[data-chart="perf/sampled_tokens_per_second"]')
+
+
+def test_a_run_on_several_gpus_has_one_chart_of_their_use_with_a_line_for_each(page: Page) -> None:
+    def record() -> RecordedRun:
+        recorded = RecordedRun(steps=60)
+        for step in range(1, 4):
+            used = {f"system/gpu_share/device/{name}": 0.2 * step for name in ("sampler_0", "sampler_1", "learner_0")}
+            metrics = {"rollout/success": 0.5, "system/gpu_share/learner": 0.4, **used}
+            recorded.emit("step_completed", step=step, metrics=metrics, tokens=9 * step, seconds=2.0 * step)
+        recorded.deliver()
+        return recorded
+
+    visit(page, in_thread(record), "?panels=system#panels")
+    chart = '[data-chart="system/gpu_share/device/learner_0"]'
+    drawn(page, chart)
+    expect(page.locator(f"{chart} h3")).to_have_text("GPU utilization by device")
+    lines = [f"GPU utilization, {name} 0.600" for name in ("learner 0", "sampler 0", "sampler 1")]
+    expect(page.locator(f"{chart} .chart-key li")).to_have_text([re.compile(re.escape(line)) for line in lines])
+    expect(page.locator("#charts-panels .chart")).to_have_count(2)  # and the learners' mean
 
 
 def test_a_layout_is_built_saved_and_shared_by_url(page: Page) -> None:

@@ -210,6 +210,8 @@ def test_tabs_show_other_metrics_the_log_and_the_alerts(page: Page, recorded: Re
     visit(page, recorded)
     page.get_by_role("tab", name="Collapse").click()
     expect(page.locator(".pictures > *")).to_have_count(4)
+    first = page.locator(".pictures > *").first.bounding_box()
+    assert first is not None and first["y"] < 225  # pixels of 900
     chart = page.locator('#charts-collapse [data-chart="collapse/conditional_entropy"]')
     expect(chart).to_be_hidden()
     page.get_by_text("All charts of this view").click()

@@ -68,7 +68,7 @@ def test_health_and_end_of_a_run_are_shown_without_a_reload(runs: list[RecordedR
         page.goto("/runs/")
         expect(page.locator("#live")).to_have_attribute("data-state", "live")
         row = page.locator("#rows tr").nth(0)
-        expect(row.locator(".run-health")).to_have_text("Learning")
+        expect(row.locator(".run-health")).to_have_text("Too early to tell")
         apart(lambda: (first.succeed(*[0.3] * 3, *[0.0] * 3), first.deliver()))
         expect(row.locator(".run-health .chip--dead")).to_have_text("Collapsed")
         apart(first.finish)

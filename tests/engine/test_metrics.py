@@ -43,7 +43,8 @@ cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments perf/s
 perf/trained_tokens_per_second system/process_memory_gb system/process_memory_peak_gb
 system/process_cpu_cores system/host_cpu_share system/host_memory_share system/host_memory_gb system/gpu_share
 system/gpu_memory_gb system/gpu_memory_share system/gpu_share/learner system/gpu_memory_gb/learner
-system/gpu_memory_share/sampler
+system/gpu_memory_share/sampler system/gpu_share/device/learner_0 system/gpu_memory_gb/device/sampler_11
+system/gpu_memory_share/device/learner_1
 """
 # a tag may hold spaces, so names are split at areas
 NAMES = [
@@ -74,6 +75,11 @@ def test_entries_are_whole_sentences_with_sensible_axes(entry: Metric) -> None:
 def test_a_tag_is_filled_in_whatever_it_holds() -> None:
     assert describe("env/a/b <i>/success").title == "a/b <i>: training success"
     assert describe(r"eval/\1 <tag>/return").title == r"\1 <tag>: held-out return"
+
+
+def test_a_metric_of_a_device_is_titled_by_whose_device_it_is() -> None:
+    entry = describe("system/gpu_share/device/sampler_11")
+    assert (entry.title, entry.low, entry.high) == ("GPU utilization, sampler 11", 0, 1)
 
 
 def test_a_number_of_an_environment_is_titled_by_its_words_and_hides_no_other_metric() -> None:

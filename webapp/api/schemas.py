@@ -11,6 +11,7 @@ from engine.events import Event as EngineEvent
 from engine.verdict.types import Verdict
 from webapp.api.endpoints import like
 from webapp.runs.models import Run
+from webapp.runs.priorities import PriorityName, priority_name
 from webapp.runs.states import Request, RunState
 
 Column = list[float | None]
@@ -92,6 +93,7 @@ class RunSummary(BaseModel):
     fork_step: int | None
     lineage_step: int = Field(description="Steps that the weights have been trained for, with those of ancestors.")
     colour: int
+    priority: PriorityName
 
 
 class Status(BaseModel):
@@ -146,4 +148,5 @@ def run_summary(run: Run) -> dict[str, Any]:
         "fork_step": run.fork_step,
         "lineage_step": run.lineage_step,
         "colour": run.colour,
+        "priority": priority_name(run.priority),
     }

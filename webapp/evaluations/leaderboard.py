@@ -45,6 +45,7 @@ class Entry:
     solved: bytes
     rank: int = 0
     tied: bool = False  # not significantly different from the best
+    p: float = 1.0  # of no difference to the best, adjusted for the number of rows
     shared_problems: int = 0  # that this and the best played and are compared on; 0 if taken as independent
     ended_as: str = ""  # how its run is shown, of shown entries
     protocol_difference: str = ""  # from the ranked rows, where there is one
@@ -123,11 +124,12 @@ class Table:
         basis = f"on the {' or '.join(paired)} problems that both played" if paired else ""
         independent = "as independent episodes" if 0 in counts else ""
         both = "; others ".join(text for text in (basis, independent) if text)
-        return f"compared with the best {both}" if both else ""
+        adjusted = f", p adjusted for {len(self.ranked) - 1} comparisons (Holm)" if len(self.ranked) > 2 else ""
+        return f"compared with the best {both}{adjusted}" if both else ""
 
     @property
     def has_ties(self) -> bool:
-        return len(self.ranked) > 1 and self.ranked[1].tied
+        return any(entry.tied for entry in self.ranked[1:])
 
 
 def tables() -> list[Table]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from engine.statistics.proportions import newcombe_many
+from engine.statistics.multiple_comparisons import holm
+from engine.statistics.proportions import newcombe_p_many
 from engine.statistics.shared_problems import FEWEST, compare_on_shared, compare_with_many, tally
 from webapp.evaluations.models import ProblemList
 from webapp.evaluations.outcomes import problems_of, unpacked, unpacked_many
+
+SIGNIFICANT = 0.05
 
 
 class Ranked(Protocol):
@@ -21,45 +24,60 @@ class Ranked(Protocol):
     problem_list: str | None
     solved: bytes
     tied: bool
+    p: float
     shared_problems: int
 
 
-def mark_ties(ranked: Sequence[Ranked]) -> None:
-    """Tied with the best, the first, are those whose 95% interval of the difference to it holds 0.
+class Compared(NamedTuple):
+    """A row against the best: p of no difference, and the shared problems; 0 where episodes are independent."""
 
-    Rows that played the same list of problems are compared with it at once, as a leaderboard has thousands. Without a
-    record of the problems, or where all have one problem, episodes are taken as independent.
-    """
-    best = ranked[0]
-    lists = ProblemList.objects.in_bulk({row.problem_list for row in ranked if row.problem_list is not None})
-    played = {key: problems_of(found) for key, found in lists.items()}
-    distinct = {key: len(np.unique(problems)) for key, problems in played.items()}
-    alike = [row for row in ranked if row.problem_list == best.problem_list]
-    if best.problem_list is None or distinct[best.problem_list] < FEWEST:
-        _mark_independent(best, ranked)
-        return
+    row: Ranked
+    p: float
+    shared_problems: int = 0
+
+
+def mark_ties(ranked: Sequence[Ranked]) -> None:
+    """Tied with the best, the first, are those whose difference to it has a p above 0.05, adjusted for all of these
+    comparisons together (Holm): the chance of one wrong claim in a table is at most that, however many rows it has."""
+    best, others = ranked[0], ranked[1:]
+    best.tied, best.p, best.shared_problems = True, 1.0, 0
+    compared = _compared(best, others)
+    for found, p in zip(compared, holm([found.p for found in compared]).tolist(), strict=True):
+        found.row.tied, found.row.p, found.row.shared_problems = p > SIGNIFICANT, p, found.shared_problems
+
+
+def _compared(best: Ranked, rows: Sequence[Ranked]) -> list[Compared]:
+    """Rows that played the same list of problems are compared with the best at once, as a leaderboard has thousands.
+    Without a record of the problems, or where all have one problem, episodes are taken as independent."""
+    keys = {row.problem_list for row in (best, *rows) if row.problem_list is not None}
+    played = {key: problems_of(found) for key, found in ProblemList.objects.in_bulk(keys).items()}
+    if best.problem_list is None or (distinct := len(np.unique(played[best.problem_list]))) < FEWEST:
+        return _independent(best, rows)
     problems = played[best.problem_list]
-    outcomes = unpacked_many([row.solved for row in alike], len(problems))
-    low, _ = compare_with_many(outcomes[0], outcomes, problems)
-    for row, lowest in zip(alike, low.tolist(), strict=True):
-        row.tied, row.shared_problems = lowest <= 0, distinct[best.problem_list]
-    _mark_independent(best, [row for row in ranked if row.problem_list is None])
-    best_tally = tally(problems, outcomes[0])
-    for row in ranked:
+    solved = unpacked(best.solved, len(problems))
+    best.shared_problems = distinct
+    alike = [row for row in rows if row.problem_list == best.problem_list]
+    found = _independent(best, [row for row in rows if row.problem_list is None])
+    if alike:
+        p = compare_with_many(solved, unpacked_many([row.solved for row in alike], len(problems)), problems).p
+        found += [Compared(row, own, distinct) for row, own in zip(alike, p.tolist(), strict=True)]
+    best_tally = tally(problems, solved)
+    for row in rows:
         if row.problem_list is None or row.problem_list == best.problem_list:
             continue
         own = played[row.problem_list]
-        found = compare_on_shared(best_tally, tally(own, unpacked(row.solved, len(own))))
-        if found is None:
-            _mark_independent(best, [row])
+        shared = compare_on_shared(best_tally, tally(own, unpacked(row.solved, len(own))))
+        if shared is None:
+            found += _independent(best, [row])
         else:
-            row.tied, row.shared_problems = found.low <= 0, found.problems
+            is_ahead = shared.difference > 0  # else nothing is claimed: the best may be behind on what is shared
+            found.append(Compared(row, shared.p if is_ahead else 1.0, shared.problems))
+    return found
 
 
-def _mark_independent(best: Ranked, rows: Sequence[Ranked]) -> None:
+def _independent(best: Ranked, rows: Sequence[Ranked]) -> list[Compared]:
     if not rows:
-        return
+        return []
     successes, episodes = [row.successes for row in rows], [row.episodes for row in rows]
-    low, _ = newcombe_many(best.successes, best.episodes, successes, episodes)
-    for row, lowest in zip(rows, low.tolist(), strict=True):
-        row.tied, row.shared_problems = lowest <= 0, 0
+    p = newcombe_p_many(best.successes, best.episodes, successes, episodes)
+    return [Compared(row, own) for row, own in zip(rows, p.tolist(), strict=True)]

@@ -21,14 +21,18 @@ from webapp.forms import run_config
 from webapp.forms.fields import FormField, Node
 from webapp.forms.values import SHOWN, without_unseen
 from webapp.launching import drafts, more_environments, seeds
+from webapp.launching.labels import Labels
 from webapp.launching.models import SavedPreset
 from webapp.launching.presets import RunPreset, run_presets, saved_presets
 from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
+from webapp.runs.labels import label, parse_tags
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
+from webapp.runs.priorities import NAMES, priority_number
 from webapp.runs.settings_history import described, history_of
+from webapp.runs.shipped_presets import preset_titled
 from webapp.whole_numbers import whole_number
 
 LONGEST_NAME = 60
@@ -48,6 +52,7 @@ class Filled:
     values: dict[str, str]
     more: list[more_environments.Row]
     rules: Any
+    labels: Labels
     unseen: dict[str, str] = field(default_factory=dict)
     seeds: list[int] = field(default_factory=list)
     seeds_problem: str = ""
@@ -67,6 +72,7 @@ class Filled:
         )
         if self.seeds_problem:
             made.errors["seed"] = self.seeds_problem
+        made.errors |= self.labels.errors()
         return made
 
 
@@ -91,7 +97,7 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
     name = request.POST.get("name", "").strip() or (generated_name() if several else "")
     try:
         with transaction.atomic():
-            return [
+            runs = [
                 services.submit_run(
                     owner=request.user,
                     config=made.config.model_copy(update={"seed": seed}),
@@ -99,9 +105,13 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
                     preset=filled.preset.title,
                     environment_version=filled.version,
                     cloned_from=filled.source,
+                    priority=priority_number(filled.labels.priority),
                 )
                 for seed in filled.seeds or [made.config.seed]
             ]
+            for run in runs:
+                label(run, request.user, project=filled.labels.project, tags=parse_tags(filled.labels.tags))
+            return runs
     except CheckpointError as error:
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
@@ -135,6 +145,8 @@ def save_preset(request: HttpRequest) -> JsonResponse:
     made, name = filled.draft(), request.POST.get("preset-name", "").strip()
     if not name or len(name) > LONGEST_NAME:
         made.errors["preset-name"] = f"must have 1 to {LONGEST_NAME} characters, got {len(name)}"
+    elif preset_titled(name) is not None:
+        made.errors["preset-name"] = f"{name} is the name of an included preset. Choose another."
     if made.errors or made.config is None:
         return JsonResponse({"errors": made.errors}, status=422)
     config = made.config.model_copy(update={"preset": name}).model_dump(mode="json")
@@ -177,6 +189,7 @@ def _begun(request: HttpRequest) -> Filled:
         changes=changes,
         more=more_environments.posted(request.GET) or (more_environments.of_run(source) if source else []),
         rules=_rules_of(source, preset, as_launched=as_launched),
+        labels=Labels.given(request.GET.dict(), source),
     )
 
 
@@ -195,6 +208,7 @@ def _posted(request: HttpRequest) -> Filled:
         values=without_unseen(values, unseen),
         more=more_environments.posted(request.POST),
         rules=parsed(edited) if edited else _rules_of(source, preset),
+        labels=Labels.given(request.POST.dict(), None),
         unseen=unseen,
         seeds=found,
         seeds_problem=problem,
@@ -233,6 +247,8 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "rules": shown_rules(filled.rules),
         "errors": errors,
         "name": given.get("name") or _fork_name(filled.source, filled.step),
+        "labels": filled.labels,
+        "priorities": NAMES,
         "on_cluster": filled.values.get("backend", base["backend"]) == "ray",
     }
 

@@ -1,4 +1,5 @@
-"""Predefined chart sets, each for one question. A name that ends with `*` matches every metric with that prefix."""
+"""Predefined chart sets, each for one question. A name that ends with `*` matches every metric with that prefix:
+each has a chart of its own, or, where the chart has a title, all of them are lines in one."""
 
 from __future__ import annotations
 
@@ -93,6 +94,9 @@ PRESETS: tuple[PanelPreset, ...] = (
         title="System",
         answers="What limits the machine?",
         charts=(
+            Chart("GPU utilization by device", ("system/gpu_share/device/*",)),
+            Chart("GPU memory utilization by device", ("system/gpu_memory_share/device/*",)),
+            Chart("Peak GPU memory by device", ("system/gpu_memory_gb/device/*",)),
             *_each("system/gpu_*", "system/host_cpu_share", "system/process_cpu_cores", "system/host_memory_share"),
             Chart("Memory", ("system/host_memory_gb", "system/process_memory_gb", "system/process_memory_peak_gb")),
             *_each("system/*"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import User
+
+from webapp.audit.services import Actor
 from webapp.environments.differences import Differences, flatten, leaf_differences, with_defaults
 from webapp.runs.models import Run
 from webapp.runs.settings_history import history_of, with_history
@@ -24,8 +27,10 @@ class Comparison:
     parent: Run | None = None
 
 
-def comparisons(run: Run) -> list[Comparison]:
-    return [found for found in (_with_parent(run), _with_preset(run)) if found is not None]
+def comparisons(run: Run, viewer: Actor = None) -> list[Comparison]:
+    """A saved preset is compared for its owner alone, as nobody else sees it."""
+    found = (_with_parent(run), _with_preset(run) or _with_saved_preset(run, viewer))
+    return [one for one in found if one is not None]
 
 
 def _with_parent(run: Run) -> Comparison | None:
@@ -41,12 +46,24 @@ def _with_parent(run: Run) -> Comparison | None:
 
 
 def _with_preset(run: Run) -> Comparison | None:
-    """None for a run whose preset is none that ships: a user may have changed or deleted it."""
+    """None for a run whose preset is none that ships."""
     preset = preset_titled(run.preset)
     if preset is None:
         return None
     leaves = flatten(with_defaults(preset.model_dump(mode="json")))
     return Comparison(title=f"Differences from the preset {run.preset}", column="Preset", rows=_rows(leaves, run))
+
+
+def _with_saved_preset(run: Run, viewer: Actor) -> Comparison | None:
+    """None if the viewer has deleted it; one that was saved again has other values than those of the launch."""
+    if not isinstance(viewer, User) or run.owner_id != viewer.pk:
+        return None
+    preset = viewer.presets.filter(name=run.preset).first()
+    if preset is None:
+        return None
+    again = " (saved again after the launch)" if preset.saved_at > run.created_at else ""
+    rows = _rows(flatten(with_defaults(preset.config)), run)
+    return Comparison(title=f"Differences from your preset {run.preset}{again}", column="Preset", rows=rows)
 
 
 def _rows(before: dict[str, Any], run: Run) -> Differences:

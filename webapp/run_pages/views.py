@@ -129,7 +129,7 @@ def download_log(request: HttpRequest, run_id: str) -> HttpResponseBase:
 def config_differences(request: HttpRequest, run_id: str) -> HttpResponse:
     """A fragment that is loaded when the tab is opened."""
     run = get_object_or_404(Run.objects.select_related("forked_from"), pk=run_id)
-    return render(request, "run_pages/_config_differences.html", {"comparisons": comparisons(run)})
+    return render(request, "run_pages/_config_differences.html", {"comparisons": comparisons(run, request.user)})
 
 
 @require_safe

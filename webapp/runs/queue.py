@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from webapp.audit.services import Actor, record
 from webapp.runs.models import Run
+from webapp.runs.priorities import PriorityName, priority_name
 from webapp.runs.services import NO_WORKER_YET
 from webapp.runs.states import SUPERVISED, RunState
 from webapp.updates import publish_run
@@ -85,10 +86,10 @@ def report() -> None:
     """Writes into the rows of queued runs what they wait for, and notifies pages where that has changed: theirs, and
     those of paused runs that hold them up."""
     holders = _holders()
-    queued = list(waiting().only("pk", "wait_reason", "last_seq"))
+    queued = list(waiting().only("pk", "priority", "wait_reason", "last_seq"))
     changed: dict[str, int] = {}
     for position, run in enumerate(queued, start=1):
-        reason = standing_at(position, len(queued), holders, slots()).text
+        reason = standing_at(position, len(queued), holders, slots(), priority_name(run.priority)).text
         if position > MANY:
             reason = f"Waits for more than {MANY} queued runs before it"
         if reason != run.wait_reason:
@@ -108,7 +109,11 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
         return {}
     queue = {pk: position for position, pk in enumerate(waiting().values_list("pk", flat=True), start=1)}
     holders = _holders()
-    found = {run.pk: standing_at(queue[run.pk], len(queue), holders, slots()) for run in concerned if run.pk in queue}
+    found = {
+        run.pk: standing_at(queue[run.pk], len(queue), holders, slots(), priority_name(run.priority))
+        for run in concerned
+        if run.pk in queue
+    }
     if queue and len(holders) >= slots():
         paused = Standing(
             words=[f"It holds its engine slot, and {_waiting_runs(len(queue))} for it: resume or stop it."]
@@ -117,11 +122,14 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
     return found
 
 
-def standing_at(position: int, length: int, holders: list[Holder], slots: int) -> Standing:
+def standing_at(
+    position: int, length: int, holders: list[Holder], slots: int, priority: PriorityName = "normal"
+) -> Standing:
     """Of the run at `position` (from 1) of `length`, while `holders` have slots."""
     if position <= slots - len(holders):
         return Standing(words=[NO_WORKER_YET], position=position, length=length)
-    words: list[str | Holder] = [f"{_ordinal(position)} of {length} in the queue. Waits for "]
+    priority_words = "" if priority == "normal" else f", with {priority} priority"
+    words: list[str | Holder] = [f"{_ordinal(position)} of {length} in the queue{priority_words}. Waits for "]
     paused = [holder for holder in holders if holder.state == RunState.PAUSED]
     named = (paused or holders)[:NAMED]
     for index, holder in enumerate(named):

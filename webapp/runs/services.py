@@ -26,6 +26,7 @@ from webapp.broker import send_task
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
+from webapp.runs.priorities import without_moves
 from webapp.runs.states import TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
 from workers.app import SUPERVISE
@@ -49,8 +50,10 @@ def submit_run(
     action: str = "",
     launched_because: Mapping[str, Any] | None = None,
     pk: str = "",
+    priority: int = 0,
 ) -> Run:
     """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
+    `webapp.runs.priorities` has the names of priorities.
 
     The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists.
     `launched_because` is the reason, for the audit log, where Starboard launches the run on the owner's behalf. A given
@@ -67,6 +70,7 @@ def submit_run(
         config=checked.model_dump(mode="json"),
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
+        priority=priority,
     )
     join_lineage(run)
     _pin_checkpoint(checked, run)
@@ -202,7 +206,7 @@ def resume_ended(run: Run) -> bool:
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": 0},
+        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": without_moves(run.priority)},
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))

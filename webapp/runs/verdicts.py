@@ -31,6 +31,7 @@ SILENT_AFTER = timedelta(minutes=10)
 SILENCE = "Its trainer may have ended without saying so."
 OUTDATED = Q(step__gt=0) & (Q(verdict__rules_version__isnull=True) | ~Q(verdict__rules_version=RULES_VERSION))
 ICONS: dict[Label, str] = {
+    "too_early": "running",
     "in_progress": "running",
     "learning": "learning",
     "flat": "running",
@@ -98,7 +99,7 @@ def health_of(run: Run) -> Status | None:
     """The verdict alone, for lists that have a column of states beside it. None before the first step, and of a run
     that failed before it could be judged."""
     verdict = recorded_verdict(run)
-    if verdict is None or (run.is_terminal and verdict.label == "in_progress"):
+    if verdict is None or (run.is_terminal and verdict.label in ("too_early", "in_progress")):
         return None
     return _of_verdict(verdict)
 

@@ -1,11 +1,12 @@
 // One chart panel. It draws only when what it shows has changed, and never moves what the reader set.
 
 import { alertOf } from "./alert_marks.js";
-import { notesOf, whyEmpty } from "./chart_notes.js";
+import { notesOf, unitOf, whyEmpty } from "./chart_notes.js";
 import { ChartKey, colour } from "./chart_key.js";
 import { chartMenu } from "./chart_menu.js";
 import { layoutOf, OPTIONS } from "./chart_layout.js";
-import { heldOutTrace, tracesOf, describePoint, stepsText } from "./chart_traces.js";
+import { tracesOf, describePoint, stepsText } from "./chart_traces.js";
+import { heldOutSignature, heldOutTraces } from "./held_out_traces.js";
 import { withGaps } from "./log_axis.js";
 import { windowByKey } from "./step_window.js";
 import { coordinate, nearestOf } from "./positions.js";
@@ -63,7 +64,9 @@ export class Chart {
     this.values = new ChartKey(spec, this.isTitled);
     this.key = this.values.root;
     this.logSwitch = this.makeLogSwitch();
-    this.head = element("div", { class: "chart-head" }, this.heading(), this.last, this.logSwitch, chartMenu(this));
+    const unit = element("span", { class: "chart-unit" }, unitOf(spec.names.map(describe), this.title));
+    const head = [this.heading(), unit, this.last, this.logSwitch, chartMenu(this)];
+    this.head = element("div", { class: "chart-head" }, ...head);
     /** @type {HTMLElement} */
     this.panel = element(
       "section",
@@ -184,11 +187,8 @@ export class Chart {
     const colours = names.map((_, index) => this.css(`--series-${colour(index)}`));
     const lines = { names, colours, view, log: this.log };
     const traces = [...(store.lineage?.traces(lines) ?? []), ...tracesOf({ ...lines, curves })];
-    for (const tag of this.spec.heldOut ?? []) {
-      const evaluations = store.evaluations.filter((one) => one.environment === tag);
-      const look = { view, colour: this.css("--series-2") };
-      traces.push(...(store.lineage?.heldOutTraces(tag, look) ?? []), heldOutTrace(evaluations, { curves, ...look }));
-    }
+    const look = { view, colour: this.css("--series-2") };
+    for (const tag of this.spec.heldOut ?? []) traces.push(...heldOutTraces(store, tag, look));
     // the key has the values: a box beside the mouse would lie on the lines
     return traces.map((trace) => (trace.hoverinfo ? trace : { ...trace, hoverinfo: "none", hovertemplate: undefined }));
   }
@@ -208,7 +208,7 @@ export class Chart {
   /** @param {P} page */
   signature({ store, view }) {
     const look = [view.axis, view.smoothing, view.outliers, view.revision, view.zooms, view.theme, this.log];
-    const heldOut = this.spec.heldOut?.length ? store.evaluations.length : 0;
+    const heldOut = this.spec.heldOut?.length ? heldOutSignature(store) : 0;
     const marks = [store.alerts.length, settingsSignature(store), heldOut];
     const revisions = [store.curves, store.lineage].map((curves) => curves?.revisionOf(this.spec.names));
     return [...look, ...marks, ...revisions].join("|");

@@ -5,7 +5,7 @@ import { element } from "../core/dom.js";
 import { number } from "../core/format.js";
 import { label } from "../core/glossary.js";
 
-/** @import { ChartPage, ChartSpec, EvaluationCompleted, Point, Position } from "../types.js" */
+/** @import { ChartPage, ChartSpec, HeldOutResult, Point, Position } from "../types.js" */
 
 const COLOURS = 8;
 
@@ -23,7 +23,12 @@ export class ChartKey {
     this.root = element("ul", { class: "chart-key" });
     this.lines = isTitled ? names.map((name, index) => keyEntry(name, colour(index), label(name))) : [];
     this.evaluations = heldOut.map((tag) => keyEntry(tag, 2, label(`eval/${tag}/success`), ", 95% interval"));
-    this.root.append(...[...this.lines, ...this.evaluations].map(({ entry }) => entry));
+    this.requested = heldOut.map((tag) => requestedEntry(tag));
+    this.root.append(...this.all.map(({ entry }) => entry));
+  }
+
+  get all() {
+    return [...this.lines, ...this.evaluations, ...this.requested];
   }
 
   /**
@@ -43,11 +48,11 @@ export class ChartKey {
    */
   show(store, position, pointOf) {
     for (const { value, name } of this.lines) value.textContent = valueOf(pointOf(name), position);
-    for (const { value, name } of this.evaluations) {
-      const ofTag = store.evaluations.filter((one) => one.environment === name);
-      value.textContent = intervalOf(evaluationAt(ofTag, position), position);
+    for (const entry of this.evaluations) showResult(entry, store.evaluations, position);
+    for (const entry of this.requested) {
+      entry.entry.hidden = !showResult(entry, store.requestedEvaluations, position);
     }
-    return [...this.lines, ...this.evaluations]
+    return this.all
       .filter(({ entry, value }) => !entry.hidden && value.textContent)
       .map(({ entry }) => entry.textContent)
       .join(", ");
@@ -63,6 +68,26 @@ export class ChartKey {
 function keyEntry(name, index, ...words) {
   const value = element("span", { class: "chart-value num" });
   return { entry: element("li", { class: `key-${index}` }, ...words, " ", value), value, name };
+}
+
+/** @param {string} tag */
+function requestedEntry(tag) {
+  const made = keyEntry(tag, 2, "requested evaluation, 95% interval");
+  made.entry.classList.add("key--requested");
+  made.entry.hidden = true;
+  return made;
+}
+
+/**
+ * Whether the environment of the entry has results at all.
+ * @param {KeyEntry} entry
+ * @param {HeldOutResult[]} results
+ * @param {Position | null} position
+ */
+function showResult({ value, name }, results, position) {
+  const found = results.filter((one) => one.environment === name);
+  value.textContent = intervalOf(evaluationAt(found, position), position);
+  return found.length > 0;
 }
 
 /**
@@ -93,7 +118,7 @@ function elsewhere(point, position) {
 
 /**
  * The last evaluation that is not after a position; without one the newest.
- * @param {EvaluationCompleted[]} evaluations
+ * @param {HeldOutResult[]} evaluations
  * @param {(Position & { of?: string }) | null} position
  */
 export function evaluationAt(evaluations, position) {
@@ -102,7 +127,7 @@ export function evaluationAt(evaluations, position) {
 }
 
 /**
- * @param {EvaluationCompleted | undefined} evaluation
+ * @param {HeldOutResult | undefined} evaluation
  * @param {Position | null} position
  */
 function intervalOf(evaluation, position) {

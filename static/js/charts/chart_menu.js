@@ -5,7 +5,7 @@ import { element } from "../core/dom.js";
 import { toast } from "../core/toast.js";
 import { listed } from "./positions.js";
 
-/** @import { ChartPage, ChartSpec, Plot, Trace } from "../types.js" */
+/** @import { ChartPage, ChartSpec, HeldOutResult, Plot, Trace } from "../types.js" */
 /** @typedef {(string | number | null | undefined)[]} Row */
 
 /**
@@ -145,8 +145,18 @@ export async function allValues(address, names) {
  */
 function withHeldOut([head, ...rows], { spec, page }) {
   const tags = spec.heldOut ?? [];
-  const found = tags.map((tag) => (page?.store.evaluations ?? []).filter((one) => one.environment === tag));
-  const columns = tags.flatMap((tag) => ["", "/low", "/high"].map((end) => `eval/${tag}/success${end}`));
+  const { evaluations = [], requestedEvaluations = [] } = page?.store ?? {};
+  const sources = requestedEvaluations.length
+    ? [
+        { of: "", results: evaluations },
+        { of: "/requested", results: requestedEvaluations },
+      ]
+    : [{ of: "", results: evaluations }];
+  const columns = tags.flatMap((tag) =>
+    sources.flatMap(({ of }) => ["", "/low", "/high"].map((end) => `eval/${tag}/success${of}${end}`)),
+  );
+  /** @type {HeldOutResult[][]} */
+  const found = tags.flatMap((tag) => sources.map(({ results }) => results.filter((one) => one.environment === tag)));
   const known = new Set(rows.map(([step]) => step));
   const alone = found.flat().filter(({ step }) => !known.has(step));
   /** @type {Map<number, Row>} */
@@ -154,8 +164,8 @@ function withHeldOut([head, ...rows], { spec, page }) {
   const all = [...rows, ...more.values()].sort(([one], [other]) => Number(one) - Number(other));
   /** @param {Row[0]} step */
   const at = (step) =>
-    found.flatMap((evaluations) => {
-      const one = evaluations.find((other) => other.step === step);
+    found.flatMap((results) => {
+      const one = results.find((other) => other.step === step);
       return [one?.success, one?.low, one?.high];
     });
   return [[...head, ...columns], ...all.map((row) => [...row, ...at(row[0])])];

@@ -1,8 +1,19 @@
-// What a chart says of values that it does not draw, and why it has none.
+// What a chart says beside its lines: the unit of its values, which of them it does not draw, and why it has none.
 
 import { number } from "../core/format.js";
 
-/** @import { AxisCut, ChartSpec } from "../types.js" */
+/** @import { AxisCut, ChartSpec, Metric } from "../types.js" */
+
+/**
+ * The unit that all metrics of a chart have; empty for shares, and where the title says it.
+ * @param {Pick<Metric, "unit">[]} metrics
+ * @param {string} title
+ */
+export function unitOf(metrics, title) {
+  const [unit = "", ...others] = new Set(metrics.map((metric) => metric.unit));
+  const isSaid = title.toLowerCase().split(/\W+/).includes(unit);
+  return others.length || unit === "share" || isSaid ? "" : unit;
+}
 
 /**
  * `cut` is an axis without outliers, `left` the number of values that have no place on a logarithmic one.

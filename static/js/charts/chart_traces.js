@@ -1,15 +1,15 @@
-// The traces of a chart: for each metric a faint raw line, or the band of what was thinned away, a smoothed line over
-// it, and held-out points with their intervals.
+// The lines of a chart: for each metric a faint raw line, or the band of what was thinned away, and a smoothed line over
+// it.
 
 import { onLogAxis } from "./log_axis.js";
-import { at, beginning } from "./positions.js";
+import { at } from "./positions.js";
 import { number } from "../core/format.js";
 import { describe } from "../core/glossary.js";
 import { plain } from "./setting_marks.js";
 import { smooth } from "./smoothing.js";
 import { stepsQuery } from "./step_range.js";
 
-/** @import { ChartCurves, EvaluationCompleted, Point, Trace, View } from "../types.js" */
+/** @import { ChartCurves, Point, Trace, View } from "../types.js" */
 
 /** @typedef {Trace & { text: string[], customdata: number[] }} DrawnTrace */
 
@@ -118,43 +118,4 @@ export function describePoint(point) {
     `${stepsText(point)}: mean ${number(point.y)}, ` +
     `${number(point.low)} (step ${number(point.lowAt)}) to ${number(point.high)} (step ${number(point.highAt)})`
   );
-}
-
-/**
- * Says how many of an evaluation's problems are not held out; empty where all are.
- * @param {Pick<EvaluationCompleted, "episodes" | "trained_on">} evaluation
- */
-const seenBefore = ({ episodes, trained_on: seen }) => (seen ? `, ${seen} of ${episodes} seen in training` : "");
-
-/**
- * @param {EvaluationCompleted[]} evaluations
- * @param {{ curves: Pick<ChartCurves, "position"> & { before?: number }, view: Pick<View, "axis">, colour: string }} options
- * @returns {DrawnTrace}
- */
-export function heldOutTrace(evaluations, { curves, view, colour }) {
-  const points = evaluations.map((one) => {
-    const position = curves.position(one.step) ?? beginning(one.step, curves.before);
-    return { ...one, x: at({ ...position, time: one.time }, view.axis), y: one.success };
-  });
-  return {
-    x: points.map((point) => point.x),
-    y: points.map((point) => point.y),
-    customdata: points.map((point) => point.step),
-    text: points.map((point) => `${number(point.y)} [${number(point.low)}, ${number(point.high)}]${seenBefore(point)}`),
-    error_y: {
-      type: "data",
-      symmetric: false,
-      array: points.map((point) => point.high - point.y),
-      arrayminus: points.map((point) => point.y - point.low),
-      color: colour,
-      thickness: 1.2,
-      width: 3,
-    },
-    mode: "markers",
-    name: "held out, 95% interval",
-    cliponaxis: false, // the first lies on the axis
-    marker: { color: colour, size: 6 },
-    hovertemplate: "held-out at step %{customdata}: %{text}<extra></extra>",
-    showlegend: false,
-  };
 }

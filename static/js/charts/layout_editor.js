@@ -2,6 +2,7 @@
 
 import { byId, element, find } from "../core/dom.js";
 import { describe } from "../core/glossary.js";
+import { withoutPatterns } from "./chart_patterns.js";
 import { deleteLayout } from "./layouts.js";
 
 /** @import { ChartChoice, Preset } from "../types.js" */
@@ -191,13 +192,8 @@ const usual = ({ names }) => names.every((name) => Boolean(describe(name).log));
  * @returns {ChartChoice[]}
  */
 function expanded(charts, names) {
-  const claimed = new Set(charts.flatMap((chart) => chart.names));
-  return charts.flatMap((chart) => {
-    if (!chart.names[0].endsWith("*")) {
-      const known = chart.names.filter((name) => names.includes(name));
-      return known.length ? [{ title: "", names: known, log: chart.log ?? null }] : [];
-    }
-    const matching = names.filter((name) => name.startsWith(chart.names[0].slice(0, -1)) && !claimed.has(name));
-    return matching.map((name) => ({ title: "", names: [name] }));
+  return withoutPatterns(charts, names).flatMap((chart) => {
+    const known = chart.names.filter((name) => names.includes(name));
+    return known.length ? [{ title: "", names: known, log: chart.log ?? null }] : [];
   });
 }

@@ -1,7 +1,8 @@
 // The curves of a fork's ancestors, up to the steps at which they were forked, for charts over the steps of a lineage.
 
-import { heldOutTrace, tracesOf } from "./chart_traces.js";
+import { tracesOf } from "./chart_traces.js";
 import { Curves } from "./curves.js";
+import { heldOutTrace } from "./held_out_traces.js";
 import { plain } from "./setting_marks.js";
 import { getJson } from "../core/requests.js";
 

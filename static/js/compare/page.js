@@ -91,7 +91,8 @@ function open(settings) {
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
     const forks = forksOf(lines);
-    const store = { curves, lines, look, forks, evaluations: [], alerts: [], settings: [], requestedBy: {} };
+    const none = { evaluations: [], requestedEvaluations: [], alerts: [], settings: [], requestedBy: {} };
+    const store = { curves, lines, look, forks, ...none };
     await grid.draw({ store, view });
     showLegend(runs, view);
     showTools();

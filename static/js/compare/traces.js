@@ -1,7 +1,8 @@
 // What a chart draws of one line of a comparison: a run as its own page draws it, held-out results with their
 // intervals, or the mean of several seeds with its band.
 
-import { heldOutTrace, ribbon, tracesOf } from "../charts/chart_traces.js";
+import { ribbon, tracesOf } from "../charts/chart_traces.js";
+import { heldOutTrace } from "../charts/held_out_traces.js";
 import { meanOverSeeds } from "./seed_groups.js";
 import { at, beginning } from "../charts/positions.js";
 import { number } from "../core/format.js";

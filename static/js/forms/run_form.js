@@ -75,13 +75,15 @@ form.addEventListener("input", () => {
   timer = setTimeout(check, 250);
 });
 backend.addEventListener("change", showCluster);
-// another preset keeps the name, and the environments that were selected unless it has one of its own
+const KEPT = ["name", "project", "tags", "priority"];
+
+// another preset keeps these, and the environments that were selected unless it has one of its own
 for (const card of findAll(form, "a[data-preset-card]", HTMLAnchorElement)) {
   card.addEventListener("click", () => {
     const target = new URL(card.href);
     const values = new FormData(form);
     const own = card.dataset["presetCard"] === "own-environment";
-    for (const name of own ? ["name"] : ["name", "environment", "environment-groups"]) {
+    for (const name of own ? KEPT : [...KEPT, "environment", "environment-groups"]) {
       if (values.get(name)) target.searchParams.set(name, String(values.get(name)));
     }
     for (const [name, value] of values) {

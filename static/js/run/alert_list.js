@@ -36,11 +36,13 @@ function alertRow(alert, { trajectories, evidence, fork, every, goodStep }) {
   return row(
     chip(alert.severity, "alert", capital(alert.severity)),
     alert.message,
-    `step ${alert.step}${begun(alert)} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
+    [
+      `step ${alert.step}${begun(alert)} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
+      ...(good === null ? [whyNone(signOf(alert), every)] : []),
+    ],
     link(`${evidence}${alert.seq}/`, "Evidence"),
     link(`${trajectories}?step=${alert.step}`, "Trajectories"),
     good === null ? link(rescue, "Start again with changes") : link(`${rescue}&step=${good}`, `Fork from step ${good}`),
-    good === null ? element("span", { class: "muted" }, whyNone(signOf(alert), every)) : null,
   );
 }
 
@@ -58,7 +60,7 @@ export const signOf = (alert) => alert.fork_before ?? alert.since ?? alert.step;
 export function whyNone(sign, every) {
   const often = sign > 1 && (every === 0 || every >= sign);
   const advice = often ? ` Set checkpoint.every to ${sign - 1} or less to have one next time.` : "";
-  return `There is no checkpoint from before step ${sign}, where it began.${advice}`;
+  return `There is no checkpoint from before step ${sign}, where the first sign began.${advice}`;
 }
 
 /** @param {AlertRaised} alertRaised */
@@ -71,7 +73,7 @@ function faultRow(fault) {
   return row(
     chip("crashed", "crashed", "Fault"),
     fault.reason,
-    `${when} · after step ${fault.step} of attempt ${fault.attempt} · ${then}`,
+    [`${when} · after step ${fault.step} of attempt ${fault.attempt} · ${then}`],
     link("#log", "Engine's log"),
   );
 }
@@ -79,12 +81,12 @@ function faultRow(fault) {
 /**
  * @param {Node} mark
  * @param {string} words
- * @param {string} details
- * @param {...(Node | null)} more
+ * @param {string[]} details lines below them
+ * @param {...Node} more
  */
 function row(mark, words, details, ...more) {
-  const small = element("small", { class: "muted" }, details);
-  const text = element("p", {}, words, element("br"), small);
+  const small = details.flatMap((line) => [element("br"), element("small", { class: "muted" }, line)]);
+  const text = element("p", {}, words, ...small);
   return element("li", { class: "panel alert" }, mark, text, element("div", { class: "toolbar" }, ...more));
 }
 

@@ -2,6 +2,7 @@
 
 import { ChartGrid } from "../charts/chart_grid.js";
 import { Chart } from "../charts/chart.js";
+import { withoutPatterns } from "../charts/chart_patterns.js";
 import { byId } from "../core/dom.js";
 import { describe } from "../core/glossary.js";
 
@@ -106,8 +107,8 @@ export const boundedRange = (low, high) => [low, high + 0.02 * (high - low)];
 class PanelSet {
   /** @type {Set<string>} */
   made = new Set();
-  /** @type {number} */
-  seen = 0;
+  /** @type {Set<string>} metrics that patterns were compared with */
+  seen = new Set();
   /** @type {boolean} */
   whole = false;
 
@@ -133,17 +134,12 @@ class PanelSet {
    * @param {Set<string>} keys
    */
   makeKnown(keys) {
-    if (this.seen === keys.size && this.seen) return;
-    this.seen = keys.size;
-    const claimed = new Set(this.charts.flatMap((chart) => chart.names));
-    for (const chart of this.charts) {
-      const [name] = chart.names;
-      if (name.endsWith("*")) {
-        const area = name.slice(0, -1);
-        const matching = [...keys].filter((key) => key.startsWith(area) && !claimed.has(key)).sort();
-        matching.forEach((key) => this.make({ title: "", names: [key] }));
-      } else if (this.whole || chart.names.some((one) => keys.has(one))) this.make(chart);
+    if (this.seen.size === keys.size && this.seen.size) return;
+    const fresh = [...keys].filter((key) => !this.seen.has(key));
+    for (const chart of withoutPatterns(this.charts, fresh)) {
+      if (this.whole || chart.names.some((one) => keys.has(one))) this.make(chart);
     }
+    fresh.forEach((key) => this.seen.add(key));
   }
 
   /** @param {ChartChoice} chart */

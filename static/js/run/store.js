@@ -1,7 +1,8 @@
 // What happened in one run, built from its events in order. An event counts once: those up to the newest seq are
 // dropped. Curves keep their own data (charts/curves.js); every step is passed on to them.
 
-/** @import { AlertRaised, Askers, CheckpointEvaluated, CheckpointSaved, EvaluationCompleted, Outline } from "../types.js" */
+/** @import { AlertRaised, Askers, CheckpointEvaluated, CheckpointSaved, EvaluationCompleted } from "../types.js" */
+/** @import { HeldOutResult, Outline } from "../types.js" */
 /** @import { PhaseChanged } from "../types.js" */
 /** @import { RunEvent, RunStarted, SettingsChanged, StepCompleted } from "../types.js" */
 /** @import { Curves } from "../charts/curves.js" */
@@ -10,6 +11,18 @@
 const KEPT = 300; // newest steps, for the phases and the pace
 const PACE_STEPS = 50;
 const PAUSE = 10; // a step of more times the median is a pause
+
+/**
+ * In the order of steps, since a checkpoint may be evaluated long after its step; an earlier result of the same step and
+ * environment is replaced.
+ * @template {HeldOutResult} T
+ * @param {T[]} results
+ * @param {T} event
+ */
+function withResult(results, event) {
+  const others = results.filter((one) => one.step !== event.step || one.environment !== event.environment);
+  return [...others, event].sort((one, other) => one.step - other.step);
+}
 
 export class RunStore {
   lastSeq = 0;
@@ -97,9 +110,10 @@ export class RunStore {
       case "step_completed":
         return this.addStep(event);
       case "evaluation_completed":
-        return this.addEvaluation(event);
+        this.evaluations = withResult(this.evaluations, event);
+        return undefined;
       case "checkpoint_evaluated":
-        this.requestedEvaluations.push(event);
+        this.requestedEvaluations = withResult(this.requestedEvaluations, event);
         return undefined;
       case "phase_changed":
         this.phase = event;
@@ -148,13 +162,6 @@ export class RunStore {
     if (this.steps.length > KEPT) this.steps.shift();
     for (const key of Object.keys(event.metrics)) this.keys.add(key);
     this.followers.forEach((curves) => curves.add(event));
-  }
-
-  /** @param {EvaluationCompleted} event */
-  addEvaluation(event) {
-    const isSame = (/** @type {EvaluationCompleted} */ one) =>
-      one.step === event.step && one.environment === event.environment;
-    this.evaluations = [...this.evaluations.filter((one) => !isSame(one)), event];
   }
 
   /** @param {CheckpointSaved} event */

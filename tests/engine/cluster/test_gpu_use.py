@@ -1,4 +1,4 @@
-"""The GPU metrics of a run's actors, aggregated by role."""
+"""The GPU metrics of a run's actors, aggregated by role, and those of each device."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ def test_a_role_reports_mean_utilisation_and_the_largest_memory_use() -> None:
         "system/gpu_share/learner": 0.5,
         "system/gpu_memory_gb/learner": 300.0,
         "system/gpu_memory_share/learner": 0.7,
+        **{f"{name}/device/learner_0": value for name, value in busy.items()},
+        **{f"{name}/device/learner_1": value for name, value in idle.items()},
     }
 
 
 def test_an_actor_without_utilisation_is_left_out_of_the_mean() -> None:
-    assert gpu_metrics_by_role("sampler", [{"system/gpu_share": 0.4}, {}]) == {"system/gpu_share/sampler": 0.4}
+    assert gpu_metrics_by_role("sampler", [{}, {"system/gpu_share": 0.4}]) == {
+        "system/gpu_share/sampler": 0.4,
+        "system/gpu_share/device/sampler_1": 0.4,
+    }
     assert gpu_metrics_by_role("sampler", [{}, {}]) == {}
 
 

@@ -6,9 +6,17 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 
-from engine.statistics.proportions import Z95, newcombe, newcombe_many, wilson, wilson_many
+from engine.statistics.proportions import (
+    Z95,
+    difference_of_rates,
+    newcombe,
+    newcombe_many,
+    newcombe_p_many,
+    wilson,
+    wilson_many,
+)
 
 
 @pytest.mark.parametrize(
@@ -81,6 +89,24 @@ def test_newcombe_gives_the_published_numbers() -> None:
     assert newcombe(56, 70, 48, 80) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     assert newcombe(5, 56, 0, 29) == pytest.approx((-0.0381, 0.1926), abs=5e-5)
     assert newcombe(10, 10, 0, 10) == pytest.approx((0.6075, 1.0), abs=5e-5)
+
+
+def test_the_p_is_that_of_the_interval_that_ends_at_zero() -> None:
+    p = newcombe_p_many(82, 256, [61, 82, 110], 256)
+    assert p[1] == pytest.approx(1.0)
+    for successes, own in zip((61, 110), p[[0, 2]], strict=True):
+        z = norm.isf(own / 2)
+        bounds, others = wilson_many(82, 256, z), wilson_many(successes, 256, z)
+        low, high = difference_of_rates(82 / 256, bounds, successes / 256, others)
+        assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
+    assert p[0] == pytest.approx(0.0387, abs=1e-4)  # the 95% interval, .0043 to .1585, is just above 0
+    assert newcombe_p_many([256, 0], 256, [0, 0], 256) == pytest.approx([0, 1])
+
+
+def test_a_p_of_at_most_five_percent_goes_with_an_interval_without_zero() -> None:
+    successes, others = np.meshgrid(range(13), range(9))
+    low, high = newcombe_many(successes, 12, others, 8)
+    assert ((newcombe_p_many(successes, 12, others, 8) <= 0.05) == ((low > 0) | (high < 0))).all()
 
 
 def test_swapping_the_two_turns_the_difference_around() -> None:

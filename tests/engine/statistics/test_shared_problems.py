@@ -35,6 +35,7 @@ def test_pairing_finds_a_difference_that_independent_episodes_hide() -> None:
     assert (found.low, found.high) == pytest.approx((0.003346, 0.097429), abs=1e-6)
     assert found.significant
     assert found.difference == pytest.approx(13 / 256)
+    assert found.p == pytest.approx(0.0358, abs=1e-4)
 
 
 def test_the_same_outcomes_are_not_significantly_different() -> None:
@@ -50,6 +51,7 @@ def test_several_episodes_of_a_problem_are_one_cluster() -> None:
     assert (found.difference, found.low, found.high) == pytest.approx(
         (expected.difference, max(-1, expected.low), min(1, expected.high))
     )
+    assert found.p == pytest.approx(expected.p)
 
 
 def test_sides_may_have_different_numbers_of_episodes_of_a_problem() -> None:
@@ -79,11 +81,12 @@ def test_one_against_many_agrees_with_one_against_one(problems: list[int]) -> No
     played = np.array(problems, dtype=np.uint64)
     first = np.array([1, 0, 1, 1, 0, 1], dtype=bool)
     others = np.array([[1, 0, 1, 1, 0, 1], [0, 0, 1, 0, 0, 1], [0, 1, 0, 0, 1, 0]], dtype=bool)
-    low, high = compare_with_many(first, others, played)
+    low, high, p = compare_with_many(first, others, played)
     for index, other in enumerate(others):
         found = compare_on_shared(tally(played, first), tally(played, other))
         assert found is not None
-        assert (low[index], high[index]) == pytest.approx((found.low, found.high))
+        assert (low[index], high[index], p[index]) == pytest.approx((found.low, found.high, found.p))
+        assert (found.p <= 0.05) == found.significant
 
 
 def test_one_problem_cannot_be_paired() -> None:

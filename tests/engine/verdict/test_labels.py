@@ -27,12 +27,12 @@ def test_constant_success_is_flat() -> None:
     assert verdict_on(steps(*[0.3] * 30)).label == "flat"
 
 
-def test_a_run_whose_groups_differ_is_learning_until_a_trend_can_be_read() -> None:
-    assert verdict_on(steps(0.3)).label == "in_progress"
+def test_until_a_trend_can_be_read_it_is_too_early_to_tell() -> None:
+    assert verdict_on(steps(0.3)).reason == "A trend can be read from step 20 on."
     verdict = verdict_on(steps(*[0.3] * 19))
-    assert verdict.label == "learning"
+    assert (verdict.label, verdict.title, verdict.level) == ("too_early", "Too early to tell", "neutral")
     assert verdict.reason.endswith("(std 0.40), so updates have a signal; a trend can be read from step 20 on.")
-    assert verdict_on(steps(*[0.3] * 19, std=0.0)).label == "in_progress"
+    assert verdict_on(steps(*[0.3] * 19, std=0.0)).reason == "A trend can be read from step 20 on."
     assert verdict_on(steps(*[0.3] * 20)).label == "flat"
 
 
@@ -68,7 +68,7 @@ def test_held_out_success_that_drops_beyond_its_interval_is_at_risk() -> None:
     assert verdict.reason == "Held-out success is 0.34 ± 0.08, below 0.53 ± 0.09 in the first evaluation."
     # 0.45 - 0.53 = -0.08, less than sqrt(0.08² + 0.09²)
     within = (Evaluation(0.53, 0.44, 0.62), Evaluation(0.45, 0.37, 0.53, 5))
-    assert verdict_on(steps(*[0.3] * 10), held_out=within).label == "learning"
+    assert verdict_on(steps(*[0.3] * 10), held_out=within).label == "too_early"
 
 
 def test_held_out_success_is_compared_with_the_best_evaluation_too() -> None:
@@ -95,7 +95,7 @@ def test_a_fall_from_the_best_window_is_at_risk_before_it_is_a_collapse() -> Non
     assert verdict.label == "at_risk"
     assert verdict.reason == "Training success is 0.33 over steps 11 to 13, below 0.60 at its best (steps 1 to 5)."
     # that of 0.40 ends at 0.54
-    assert verdict_on(steps(*[0.6] * 10, *[0.4] * 3)).label == "learning"
+    assert verdict_on(steps(*[0.6] * 10, *[0.4] * 3)).label == "too_early"
 
 
 def test_success_near_one_has_converged() -> None:
@@ -106,7 +106,7 @@ def test_success_below_half_of_its_best_is_collapsing_at_once_and_gone_is_collap
     # means of three steps: 0.46, 0.31 and 0.16, which is below half of 0.60; then 0.02 x 3
     fall = [0.6] * 15 + [0.2] * 3 + [0.02] * 3
     found = [verdict_on(steps(*fall[:count])).label for count in range(15, 22)]
-    assert found == ["learning", "learning", "at_risk", "collapsing", "collapsing", "collapsing", "collapsed"]
+    assert found == ["too_early", "too_early", "at_risk", "collapsing", "collapsing", "collapsing", "collapsed"]
     collapsing = verdict_on(steps(*fall[:18]))
     assert collapsing.reason == (
         "Training success is 0.20 over steps 16 to 18 (limit 0.30, half of its best of 0.60 in steps 1 to 5)."
@@ -115,6 +115,20 @@ def test_success_below_half_of_its_best_is_collapsing_at_once_and_gone_is_collap
     assert (collapsed.level, collapsed.reason) == (
         "dead", "Training success is 0.02 over steps 19 to 21 (0.60 at its best, steps 1 to 5)."
     )  # fmt: skip
+
+
+def test_a_collapse_after_a_rise_goes_through_every_stage_in_order() -> None:
+    # means of the newest three steps: 0.30 at step 25, 0.23 at 26, which is below half of 0.60, and 0.03 at 30
+    course = [0.2] * 10 + [0.6] * 12 + [0.3] * 3 + [0.1] * 3 + [0.0] * 2
+    watching = assessor()
+    began: dict[str, int] = {}
+    for step, one in enumerate(steps(*course), start=1):
+        watching.add_step(step, one)
+        verdict = watching.verdict()
+        assert verdict is not None
+        began.setdefault(verdict.label, step)
+    stages = [("too_early", 1), ("learning", 20), ("at_risk", 25), ("collapsing", 26), ("collapsed", 30)]
+    assert list(began.items()) == stages
 
 
 def test_success_has_recovered_after_three_steps_above_half_of_its_best() -> None:
@@ -135,7 +149,7 @@ def test_a_fall_that_small_batches_explain_is_none() -> None:
         watching.add_step(step, one)
     verdict = watching.verdict()
     assert verdict is not None
-    assert verdict.label == "learning"
+    assert verdict.label == "too_early"
 
 
 def test_a_collapse_is_one_however_long_ago_the_best_steps_were() -> None:
@@ -224,7 +238,7 @@ def test_the_label_has_the_step_it_began_at() -> None:
         assert verdict is not None
         since.append((verdict.label, verdict.since))
     # means of three steps: 0.4, 0.2, which is under half of 0.60, and 0
-    assert since[18] == ("learning", 2)
+    assert since[18] == ("too_early", 1)
     assert since[24] == ("flat", 20)
     assert since[26] == ("collapsing", 27)
     assert since[27] == since[34] == ("collapsed", 28)
@@ -233,8 +247,8 @@ def test_the_label_has_the_step_it_began_at() -> None:
 @pytest.mark.parametrize(
     ("successes", "running", "ended", "title"),
     [
-        ([0.3] * 3, "learning", "too_short", "Too short"),
-        ([0.3], "in_progress", "too_short", "Too short"),
+        ([0.3] * 3, "too_early", "too_short", "Too short"),
+        ([0.3], "too_early", "too_short", "Too short"),
         ([0.2] * 10 + [0.5] * 10, "learning", "learning", "Learned"),
         ([0.3] * 20, "flat", "flat", "Flat"),
         ([0.6] * 15 + [0.2] * 3, "collapsing", "degraded", "Degraded"),

@@ -86,7 +86,7 @@ def test_an_attempt_without_a_checkpoint_starts_over(run: Recorder) -> None:
     run.attempt = 2
     run.start(None)
     run.take(0.1)
-    assert (run.verdict().label, run.verdict().evidence[0].best) == ("in_progress", 0.1)
+    assert (run.verdict().label, run.verdict().evidence[0].best) == ("too_early", 0.1)
 
 
 def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
@@ -95,7 +95,7 @@ def test_a_run_that_was_stopped_and_resumed_is_not_over(run: Recorder) -> None:
     assert (run.verdict().label, run.verdict().ended) == ("too_short", True)
     run.attempt = 2
     run.start(3)
-    assert (run.verdict().label, run.verdict().ended) == ("learning", False)
+    assert (run.verdict().label, run.verdict().ended) == ("too_early", False)
 
 
 def test_damaged_lines_are_passed_over(run: Recorder) -> None:
@@ -107,10 +107,10 @@ def test_damaged_lines_are_passed_over(run: Recorder) -> None:
 
 
 def test_the_command_prints_the_verdict_as_a_table(run: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
-    run.take(*[0.2] * 10, *[0.5] * 10)
+    run.take(*[0.2] * 10, *[0.5] * 12)
     assert main(["assess", str(run.directory)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Learning since step 2, assessed after step 20 by rules 2\n\nTraining success rose by 0.30")
+    assert said.startswith("Learning since step 20, assessed after step 22 by rules 3\n\nTraining success rose by 0.30")
     assert "Training success         0.20   0.50  0.50  collapsing below 0.25, half of its best" in said
 
 

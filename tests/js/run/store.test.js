@@ -95,6 +95,29 @@ test("a step or an evaluation that comes again replaces the former one", () => {
   );
 });
 
+test("of requested evaluations the newest of a step counts, in the order of steps", () => {
+  const run = store();
+  const requested = (/** @type {Parameters<typeof evaluated>} */ ...given) => ({
+    ...evaluated(...given),
+    kind: /** @type {const} */ ("checkpoint_evaluated"),
+  });
+  run.add([
+    completed(1, 1, 10),
+    completed(2, 2, 12),
+    requested(3, 2, 0.5),
+    requested(4, 1, 0.25),
+    requested(5, 2, 0.75),
+  ]);
+  assert.deepEqual(
+    run.requestedEvaluations.map(({ step, success }) => [step, success]),
+    [
+      [1, 0.25],
+      [2, 0.75],
+    ],
+  );
+  assert.deepEqual(run.evaluations, []);
+});
+
 test("the outline adds steps without giving them to the curves", () => {
   const run = store();
   run.begin({ events: [completed(1, 1, 10)], keys: ["a", "b"], last_seq: 9 });

@@ -35,7 +35,8 @@ def test_rows_are_ranked_by_success_and_ties_share_a_rank() -> None:
 
 @pytest.mark.django_db
 def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed() -> None:
-    # against 128/256: 110/256 differs by .070, interval -.016 to .155, holds 0; 100/256 by .109, .023 to .192, does not
+    # against 128/256: 110/256 differs by .070, interval -.016 to .155 (p .111); 100/256 by .109, .023 to .192 (p .0127,
+    # .0254 for two comparisons)
     for successes in (128, 110, 100):
         add_evaluation(build_run(name=str(successes)), successes=successes)
     assert [(entry.run_name, entry.tied) for entry in tables()[0].ranked] == [
@@ -46,21 +47,34 @@ def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed()
 
 
 @pytest.mark.django_db
-def test_rows_on_the_same_problems_are_compared_problem_by_problem() -> None:
-    # as independent episodes 86 and 73 of 256 do not differ significantly; with 25 and 12 discordant problems they do,
-    # and with 43 and 30 (Bonett and Price -.0151 to .1159) they do not
+def test_rows_on_the_same_problems_are_compared_problem_by_problem(browser: Client) -> None:
+    # as independent episodes 86 and 73 of 256 do not differ significantly; with 25 and 12 discordant problems they do
+    # (Bonett and Price: .0504 and a standard error of .0240, p .0358)
     both = "1" * 61 + "0" * 158
     add_evaluation(build_run(name="best"), successes=86, outcomes=both + "1" * 25 + "0" * 12)
     add_evaluation(build_run(name="worse"), successes=73, outcomes=both + "0" * 25 + "1" * 12)
+    table = tables()[0]
+    assert [(entry.tied, entry.shared_problems) for entry in table.ranked] == [(True, 256), (False, 256)]
+    assert table.ranked[1].p == pytest.approx(0.0358, abs=1e-4)
+    assert table.compared_on == "compared with the best on the 256 problems that both played"
+    # 43 and 30 discordant problems have a p of .1316; of two comparisons, .0358 is .0716
     other = "1" * 43 + "0" * 18 + "1" * 18 + "0" * 140 + "0" * 25 + "1" * 12
     add_evaluation(build_run(name="like it"), successes=73, outcomes=other)
     table = tables()[0]
-    assert {entry.run_name: (entry.tied, entry.shared_problems) for entry in table.ranked} == {
-        "best": (True, 256),
-        "worse": (False, 256),
-        "like it": (True, 256),
-    }
-    assert table.compared_on == "compared with the best on the 256 problems that both played"
+    assert {entry.run_name: entry.tied for entry in table.ranked} == {"best": True, "worse": True, "like it": True}
+    assert [entry.p for entry in table.ranked] == pytest.approx([1.0, 0.0716, 0.1316], abs=1e-4)
+    adjusted = "p adjusted for 2 comparisons (Holm)"
+    assert table.compared_on == f"compared with the best on the 256 problems that both played, {adjusted}"
+    assert "p = 0.072, adjusted by Holm's method" in browser.get("/leaderboard/").content.decode()
+
+
+@pytest.mark.django_db
+def test_a_row_is_not_worse_where_the_best_is_behind_on_what_both_played() -> None:
+    best = add_evaluation(build_run(name="best"), successes=80, episodes=100)
+    record_outcomes(best, "0" * 20 + "1" * 80)
+    other = add_evaluation(build_run(name="other"), successes=60, episodes=100)
+    record_outcomes(other, "0" * 40 + "1" * 60, problems=[*range(200, 240), *range(60)])  # 0 to 19 it solved alone
+    assert [(entry.run_name, entry.tied) for entry in tables()[0].ranked] == [("best", True), ("other", True)]
 
 
 @pytest.mark.django_db
@@ -75,7 +89,8 @@ def test_a_row_with_other_problems_or_none_recorded_is_compared_on_what_there_is
         ("best", 16), ("shifted", 12), ("unrecorded", 0),
     ]  # fmt: skip
     assert table.compared_on == (
-        "compared with the best on the 12 problems that both played; others as independent episodes"
+        "compared with the best on the 12 problems that both played; others as independent episodes, p adjusted for 2 "
+        "comparisons (Holm)"
     )
 
 

@@ -43,6 +43,12 @@ def test_a_preset_needs_a_name(browser: Client, lake: EnvironmentVersion, name: 
     assert "1 to 60 characters" in answer.json()["errors"]["preset-name"]
 
 
+def test_a_preset_does_not_take_the_name_of_an_included_one(browser: Client, lake: EnvironmentVersion) -> None:
+    answer = saved(browser, lake, "Starter")
+    assert answer.json()["errors"] == {"preset-name": "Starter is the name of an included preset. Choose another."}
+    assert not SavedPreset.objects.exists()
+
+
 def test_what_cannot_be_launched_cannot_be_saved(browser: Client, lake: EnvironmentVersion) -> None:
     answer = saved(browser, lake, rollout__groups="0")
     assert answer.status_code == 422

@@ -6,12 +6,15 @@ import tomllib
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from engine.config import RunConfig, build_config
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.runs import build_run
 from tests.webapp.runs.test_settings_history import RATE, change
+from webapp.launching.models import SavedPreset
 from webapp.run_pages.config_differences import Comparison, comparisons
 from webapp.runs.models import Run
 from webapp.runs.shipped_presets import shipped_presets
@@ -65,6 +68,25 @@ def test_a_fork_is_compared_with_what_its_parent_trained_with_at_that_step() -> 
     assert (found.title, found.parent) == (f"Differences from {parent.name} at step 8", parent)
     assert rows(found)[RATE] == ["0.0001", "0.00005"]
     assert not any(key.startswith("model.start_from") for key in rows(found))
+
+
+def test_a_run_is_compared_with_the_preset_that_its_owner_saved_and_that_only_the_owner_sees() -> None:
+    ada, eve = (User.objects.create_user(name) for name in ("ada", "eve"))
+    data = shipped_presets()["starter"]
+    mine = build_config({**data, "preset": "mine"}).model_dump(mode="json")
+    SavedPreset.objects.create(owner=ada, name="mine", config=mine)
+    SavedPreset.objects.create(owner=eve, name="mine", config=mine)
+    run = starter(preset="mine", rollout={"groups": 4, "group_size": 8}).run
+    Run.objects.filter(pk=run.pk).update(owner=ada, created_at=timezone.now())
+    run.refresh_from_db()
+    (found,) = comparisons(run, ada)
+    assert found.title == "Differences from your preset mine"
+    assert rows(found)["rollout.groups"] == ["16", "4"]
+    assert comparisons(run, eve) == comparisons(run) == []
+    ada.presets.get().save()
+    assert comparisons(run, ada)[0].title == "Differences from your preset mine (saved again after the launch)"
+    ada.presets.all().delete()
+    assert comparisons(run, ada) == []
 
 
 def test_the_page_shows_differences_and_hides_what_is_the_same(browser: Client) -> None:

@@ -87,12 +87,12 @@ def test_the_list_has_no_health_of_a_run_without_steps(recorded: RecordedRun, br
     assert '<td class="run-health"><span class="muted">–</span></td>' in page
 
 
-def test_a_run_of_three_steps_that_is_over_is_not_in_progress(recorded: RecordedRun, browser: Client) -> None:
+def test_a_run_of_three_steps_that_is_over_was_too_short(recorded: RecordedRun, browser: Client) -> None:
     recorded.succeed(0.5, 0.5, 0.5)
     recorded.finish()
     page = browser.get("/runs/rows/").content.decode()
     assert "Too short" in page
-    assert "In progress" not in page
+    assert "Too early to tell" not in page
 
 
 def test_every_shown_state_has_a_style_and_an_icon() -> None:

@@ -15,6 +15,7 @@ from tests.hostile import STORABLE
 from webapp.audit.models import AuditEntry
 from webapp.runs import queue
 from webapp.runs.models import Run
+from webapp.runs.priorities import priority_name, priority_number
 from webapp.runs.queue import Holder, standing_at
 from webapp.runs.services import request_resume, submit_run
 
@@ -124,12 +125,23 @@ def test_moves_add_up_and_a_run_that_is_queued_later_comes_last() -> None:
     assert order() == "cdabe"
 
 
-def test_a_resumed_run_has_no_priority_left() -> None:
+@pytest.mark.parametrize(("before", "after"), [(7, 0), (1002, 1000), (-999, -1000)])
+def test_a_resumed_run_keeps_its_priority_and_none_of_its_moves(before: int, after: int) -> None:
     [run] = a_queue("a")
-    Run.objects.filter(pk=run.pk).update(state="stopped", priority=7)
+    Run.objects.filter(pk=run.pk).update(state="stopped", priority=before)
     run.refresh_from_db()
     assert request_resume(run)
-    assert (run.state, run.priority) == ("queued", 0)
+    assert (run.state, run.priority) == ("queued", after)
+
+
+def test_a_run_that_passes_one_of_high_priority_has_it_too() -> None:
+    first, second = a_queue(*"ab")
+    Run.objects.filter(pk=first.pk).update(priority=priority_number("high"))
+    queue.reorder(second, None, "first")
+    assert order() == "ba"
+    assert [priority_name(run.priority) for run in queue.waiting()] == ["high", "high"]
+    words = [standing.text for standing in queue.standings(list(queue.waiting())).values()]
+    assert words[1].startswith("2nd of 2 in the queue, with high priority. Waits for")
 
 
 def test_only_a_queued_run_moves_and_each_attempt_is_recorded(browser: Client) -> None:

@@ -74,11 +74,11 @@ def test_after_a_resume_rows_and_file_agree_again(recorded: RecordedRun, capsys:
 
 
 def test_only_the_first_verdict_of_a_label_is_an_event_of_its_own(recorded: RecordedRun) -> None:
-    recorded.take_steps(19)
+    recorded.take_steps(24)
     recorded.deliver()
     found = recorded.run.events.filter(kind="verdict_updated").values_list("payload", flat=True)
-    assert [(one["step"], one["verdict"]["label"]) for one in found] == [(1, "in_progress"), (2, "learning")]
-    assert recorded.run.verdict["step"] == 19
+    assert [(one["step"], one["verdict"]["label"]) for one in found] == [(1, "too_early"), (20, "learning")]
+    assert recorded.run.verdict["step"] == 24
 
 
 def test_a_verdict_by_older_rules_is_replaced_on_demand(

@@ -20,6 +20,7 @@ from webapp.launching.presets import run_presets, saved_presets
 from webapp.runs.labels import label
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
+from webapp.runs.priorities import NUMBERS, PriorityName
 from webapp.runs.services import submit_run
 from webapp.runs.settings_history import as_json, history_of
 from webapp.runs.states import RunState
@@ -76,6 +77,7 @@ class Launch(Fields):
     project: Project = ""
     tags: Tags = Field(default_factory=list)
     notes: Notes = ""
+    priority: PriorityName = Field(default="normal", description="In the queue.")
 
 
 class Launched(RunDetail):
@@ -142,6 +144,7 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
                 name=body.name,
                 preset=found.title,
                 environment_version=found.version,
+                priority=NUMBERS[body.priority],
             )
             label(run, call.user, project=body.project, tags=body.tags, notes=body.notes)
     except CheckpointError as error:

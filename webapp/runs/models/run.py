@@ -62,7 +62,7 @@ class Run(models.Model):
     state_reason = models.TextField(blank=True, default="")
     state_remedy = models.TextField(blank=True, default="")
     wait_reason = models.CharField(max_length=200, blank=True, default="")  # what a queued or loading run waits for
-    priority = models.IntegerField(default=0)  # of queued runs; the highest is next
+    priority = models.IntegerField(default=0)  # in the queue, the highest is next; `priorities` has their names
     requested = models.CharField(max_length=5, choices=Request.choices, default=Request.RUN)
     checkpoint_requests = models.PositiveIntegerField(default=0)
     stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop

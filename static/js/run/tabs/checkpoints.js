@@ -74,7 +74,7 @@ function row(one, { retained, marks, results, request, fork, address }) {
     "tr",
     { "data-path": one.path },
     element("td", { class: "num", title: one.path }, String(one.step)),
-    element("td", { class: "checkpoint-success" }, ...results.map((result) => resultLine(result, results.length > 1))),
+    element("td", { class: "checkpoint-success" }, ...successOf(results)),
     element("td", {}, one.reason, ...marks),
     element("td", { class: "num" }, bytes(one.bytes)),
     element("td", { title: new Date(one.time * 1000).toLocaleString() }, ago(one.time)),
@@ -118,6 +118,12 @@ function said({ state, message, stopping }) {
   if (state === "failed") return `Evaluation failed: ${message}`;
   if (stopping) return "Stopping …";
   return state === "queued" ? "Waits for a worker" : "Evaluating; a run that trains takes the result between two steps";
+}
+
+/** @param {HeldOutResult[]} results */
+function successOf(results) {
+  if (!results.length) return [element("span", { class: "muted" }, "not evaluated")];
+  return results.map((result) => resultLine(result, results.length > 1));
 }
 
 /**
