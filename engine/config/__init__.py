@@ -15,6 +15,7 @@ from engine.config.reading import (
     apply_override,
     build_config,
     read_config,
+    set_field,
 )
 from engine.config.run import (
     TRAINING_SEED_LIMIT,
@@ -61,4 +62,5 @@ __all__ = [
     "group_shares",
     "problems_by_field",
     "read_config",
+    "set_field",
 ]

@@ -55,13 +55,27 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         value: Any = tomllib.loads(f"v = {raw}")["v"]
     except tomllib.TOMLDecodeError:
         value = raw
+    set_field(data, key, value)
+
+
+def set_field(data: dict[str, Any], key: str, value: Any) -> None:
+    """Sets the dotted field `key` in `data`; sections and a first environment that it lacks are added.
+
+    Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
+    """
     target: Any = data
     *parents, last = key.split(".")
-    for parent in parents:
-        if isinstance(target, list):
-            target = target[int(parent)]
-        else:
-            target = target.setdefault(parent, [{}] if parent == "environments" else {})
-    if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
-        target.clear()
-    target[int(last) if isinstance(target, list) else last] = value
+    try:
+        for parent in parents:
+            if isinstance(target, list):
+                target = target[int(parent)]
+            else:
+                target = target.setdefault(parent, [{}] if parent == "environments" else {})
+        if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
+            target.clear()
+        target[int(last) if isinstance(target, list) else last] = value
+    except (AttributeError, IndexError, TypeError, ValueError):
+        raise ConfigError(
+            f"There is no field {key!r}.",
+            remedy="Write the names of its sections and its own with dots between them, as in optimizer.learning_rate.",
+        ) from None
