@@ -16,7 +16,7 @@ DottedField = Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[A-Z
 
 MOST_LEVELS = 50
 DIGITS = 4  # significant, of a value drawn from a range
-# a label says what it is, environments are chosen with the rest of the configuration, and seeds are an axis of their own
+# labels change nothing, and seeds are an axis of their own
 NOT_SWEPT = {
     "seed": "Training seeds are an axis of their own: give them under seeds.",
     "preset": "It is a label and changes nothing.",

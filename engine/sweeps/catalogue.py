@@ -19,8 +19,8 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 
 class SweepPreset(Section):
-    """`base` is a preset of runs, which `changes` alter for every run. `source` says where the sweep comes from and what
-    is smaller here."""
+    """`base` is a preset of runs, which `changes` alter for every run. `source` says where the sweep comes from and
+    what is smaller here."""
 
     title: str
     description: str

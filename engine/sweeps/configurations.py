@@ -79,8 +79,10 @@ def with_changes(base: Mapping[str, Any], point: Point) -> dict[str, Any]:
 
 
 def refusal(point: Point, name: str, reason: str) -> Refusal:
-    """Blames the axis that sets the field `name` or what contains it; none if no axis does."""
+    """Blames the axis that sets the field `name` or what contains it, or the only one that sets something inside it."""
     parts = name.split(".")
     names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-    axis = next((point.axes[one] for one in names if one in point.axes), "")
+    inside = {axis for field, axis in point.axes.items() if field.startswith(f"{name}.")}
+    alone = inside.pop() if len(inside) == 1 else ""
+    axis = next((point.axes[one] for one in names if one in point.axes), alone)
     return Refusal(point=point, field=name, reason=reason, axis=axis, value=point.labels.get(axis, ""))

@@ -1,8 +1,8 @@
 """What the results of a sweep say: the effect of each axis, pairs of axes, and the best configuration.
 
-The unit is the training seed. A mean over points is taken seed by seed first, and its 95% t interval is over those means
-of seeds, since two runs with the same seed share problems and their order. Seeds that lack a run of what is averaged are
-left out, so that a sweep in progress compares like with like.
+The unit is the training seed. A mean over points is taken seed by seed first, and its 95% t interval is over those
+means of seeds, since two runs with the same seed share problems and their order. Seeds that lack a run of what is
+averaged are left out, so that a sweep in progress compares like with like.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def fixed(plan: SweepPlan, base: Mapping[str, Any]) -> SweepPlan:
 
 
 def trials_of(points: Sequence[Point], seeds: Sequence[int], sweep_seed: int) -> Iterator[Trial]:
-    """Seed by seed, so that a sweep that is cut short has complete seeds; shuffled within a seed, so that no value of an
-    axis has the later hours of a machine to itself."""
+    """Seed by seed, so that a sweep that is cut short has complete seeds; shuffled within a seed, so that no value of
+    an axis has the later hours of a machine to itself."""
     for seed in seeds:
         order = list(points)
         random.Random(f"{sweep_seed} {seed}").shuffle(order)
@@ -106,10 +106,10 @@ def _is_whole(axis: RangeAxis, base: Mapping[str, Any]) -> bool:
     for part in axis.field.split("."):
         if isinstance(value, Mapping):
             value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
         else:
-            value = (
-                value[int(part)] if isinstance(value, list) and part.isdecimal() and int(part) < len(value) else None
-            )
+            return False
     is_count = isinstance(value, int) and not isinstance(value, bool)
     return is_count and axis.low.is_integer() and axis.high.is_integer()
 

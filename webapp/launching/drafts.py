@@ -71,6 +71,12 @@ def draft(
         config = RunConfig.model_validate(data)
     except ValidationError as error:
         return Draft(config=None, errors=_errors(error))
+    return checked(config)
+
+
+def checked(config: RunConfig) -> Draft:
+    """What the model's directory, the checkpoint of a fork, the action budget and the machine say of a valid
+    configuration."""
     made = Draft(config=config)
     try:
         check_model_path(config.model.path)

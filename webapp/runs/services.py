@@ -52,6 +52,7 @@ def submit_run(
     action: str = "",
     launched_because: Mapping[str, Any] | None = None,
     pk: str = "",
+    priority: int = 0,
 ) -> Run:
     """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
 
@@ -70,6 +71,7 @@ def submit_run(
         config=checked.model_dump(mode="json"),
         total_steps=checked.steps,
         wait_reason=NO_WORKER_YET,
+        priority=priority,
     )
     join_lineage(run)
     _pin_checkpoint(checked, run)
@@ -204,13 +206,13 @@ def request_checkpoint(run: Run, user: Actor = None) -> bool:
     )
 
 
-def resume_ended(run: Run) -> bool:
+def resume_ended(run: Run, *, priority: int = 0) -> bool:
     """Queues a stopped, failed or crashed run again as its next attempt."""
     resumed = move(
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": 0},
+        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": priority},
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))

@@ -69,9 +69,9 @@ def test_the_best_configuration_and_those_that_may_be_as_good() -> None:
     found = best(POINTS, SEEDS, SCORES)
     assert found is not None and found.point == POINTS[1] and found.compared == 4
     assert found.estimate.mean == pytest.approx(0.7)
-    # standard deviations are all .1, so t = difference / (.1 * sqrt(2 / 3)) with df 4: against .5 it is 2.449 (p .0705),
-    # against .2 it is 6.124 (p .0036), against .3 4.899 (p .0080). Holm over 6 pairs: .0216 is the smallest; the next,
-    # .0080 times 5 = .0402
+    # standard deviations are all .1, so t = difference / (.1 * sqrt(2 / 3)) with df 4: against .5 it is 2.449 (p
+    # .0705), against .2 6.124 (p .0036), against .3 4.899 (p .0080). Holm over 6 pairs: 6 * .0036 = .0216 and
+    # 5 * .0080 = .0402 are significant, 3 * .0705 is not
     assert found.equals == [POINTS[0]]
 
 
