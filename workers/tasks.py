@@ -38,8 +38,8 @@ def supervise_run(run_id: str) -> None:
 
 @app.task(name=ADOPT)
 def adopt_unsupervised_runs() -> None:
-    """Enqueues a supervisor for each live run without one, the next runs of sweeps, and a supervisor for each queued run
-    with a free slot."""
+    """Enqueues a supervisor for each live run without one, then the next runs of sweeps, and a supervisor for each
+    queued run with a free slot."""
     for run_id in lease.unheld_runs():
         enqueue(run_id)
     advance_all()

@@ -1,7 +1,7 @@
 """Everything that changes a sweep: create, stop, resume, extend; and `advance`, which launches its next runs.
 
-A sweep has at most `at_once` runs that are queued or live, so that it leaves room for others; the rest are planned rows.
-Workers call `advance_all` every few seconds and whenever a run ends. It only reads rows, so a lost call loses nothing.
+A sweep has at most `at_once` runs that are queued or live, so that it leaves room for others; the rest are planned
+rows. Workers call `advance_all` every few seconds and whenever a run ends; a lost call loses nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from django.utils import timezone
 from engine.config import RunConfig
 from engine.errors import StarboardError
 from engine.sweeps.configurations import with_changes
+from engine.sweeps.plan import MOST_RUNS
 from engine.sweeps.points import fixed
 from webapp.audit.services import Actor, record
 from webapp.environments.models import EnvironmentVersion
@@ -68,9 +69,9 @@ def create(
     return sweep
 
 
-def extend(sweep: Sweep, data: Mapping[str, Any]) -> int:
+def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> int:
     """Plans what a plan with more values, draws or seeds adds to the sweep, and how many runs that is. Runs that it has
-    stay as they are. Raises `Refused` if something of the former plan is missing."""
+    stay as they are. Raises `Refused` for more than `most`, or if something of the former plan is missing."""
     former = set(sweep.planned.values_list("point_key", "seed"))
     made = draft(sweep.parsed_config(), data, first=[key for key, _ in former])
     if made.plan is None or not made.valid:
@@ -81,6 +82,8 @@ def extend(sweep: Sweep, data: Mapping[str, Any]) -> int:
             f"{missing} runs of this sweep would no longer belong to it. An extension adds values or seeds and removes "
             "none; for anything else, start another sweep from this one."
         )
+    if (count := len(planned - former)) > most:
+        raise Refused(f"That would be {count} more runs. Enter their number, {count}, to confirm.")
     with transaction.atomic():
         added = _add(sweep, made)
         if added:
@@ -92,7 +95,7 @@ def extend(sweep: Sweep, data: Mapping[str, Any]) -> int:
 
 
 def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
-    """Launches no more runs; with `runs` also stops those that are queued or live. False if there is nothing to stop."""
+    """Launches no more runs; with `runs` also stops those that are queued or live. False if nothing is to stop."""
     stopped = Sweep.objects.filter(pk=sweep.pk, state=SweepState.RUNNING).update(
         state=SweepState.STOPPED, ended_at=timezone.now()
     )
@@ -112,8 +115,8 @@ def resume(sweep: Sweep) -> int:
         waiting = sweep.planned.filter(run=None).count()
         if not again and not waiting:
             raise Refused(
-                "There is nothing to resume: every run has finished, or failed as often as its retries allow. Allow more "
-                "retries to queue those again."
+                "There is nothing to resume: every run has finished, or failed as often as its retries allow. Allow "
+                "more retries to queue those again."
             )
         PlannedRun.objects.filter(pk__in=again).update(again=True)
         sweep.planned.filter(run=None).update(problem="")
@@ -191,7 +194,7 @@ def _launch(row: PlannedRun, sweep: Sweep) -> bool:
                 config=config,
                 name=_name_of(row, sweep),
                 preset=sweep.preset,
-                environment_version=sweep.environment_version,
+                environment_version=_version_of(row, sweep),
                 action="sweep",
                 launched_because={"sweep": sweep.name},
                 priority=sweep.priority,
@@ -203,10 +206,15 @@ def _launch(row: PlannedRun, sweep: Sweep) -> bool:
     return True
 
 
+def _version_of(row: PlannedRun, sweep: Sweep) -> EnvironmentVersion | None:
+    """None for a run whose environment differs from that of the base: it is no version that anybody saved."""
+    return None if any(name.startswith("environments.") for name in row.changes) else sweep.environment_version
+
+
 def _name_of(row: PlannedRun, sweep: Sweep) -> str:
     """`slip and filter: 20%, none, seed 2`, in as many characters as a name may have."""
     labels = ", ".join([*(str(row.labels[axis.name]) for axis in sweep.parsed_plan().axes), f"seed {row.seed}"])
-    return f"{sweep.name[:LONGEST_NAME - 3 - min(len(labels), 50)]}: {labels[-50:]}"
+    return f"{sweep.name[: LONGEST_NAME - 3 - min(len(labels), 50)]}: {labels[-50:]}"
 
 
 def _queue_again(row: PlannedRun, run: Run, sweep: Sweep) -> bool:

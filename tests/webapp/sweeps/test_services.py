@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from engine.config import RunConfig
-from tests.webapp.sweeps.sweeping import BASE, KL, STEPS, a_sweep, end, queued
+from tests.webapp.sweeps.sweeping import BASE, KL, STEPS, a_sweep, end, finish, queued
 from webapp.audit.models import AuditEntry
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs import queue
@@ -22,16 +22,6 @@ from webapp.sweeps.services import Refused, advance, advance_all, change, create
 pytestmark = pytest.mark.django_db
 
 
-def finish_all(sweep: Sweep) -> None:
-    for _ in range(100):
-        runs = queued(sweep)
-        if not runs:
-            return
-        for run in runs:
-            end(run, RunState.FINISHED)
-        advance_all()
-
-
 def test_a_sweep_queues_as_many_runs_as_its_limit_and_the_next_when_one_ends(user: User) -> None:
     sweep = a_sweep(user)
     assert sweep.planned.count() == 8
@@ -41,7 +31,7 @@ def test_a_sweep_queues_as_many_runs_as_its_limit_and_the_next_when_one_ends(use
     assert queued(sweep) == [first, second]
     end(first, RunState.FINISHED)
     advance_all()
-    assert [run.pk for run in queued(sweep)][0] == second.pk and len(queued(sweep)) == 2
+    assert queued(sweep)[0] == second and len(queued(sweep)) == 2
 
 
 def test_a_live_run_counts_against_the_limit(user: User) -> None:
@@ -70,7 +60,7 @@ def test_a_run_has_the_configuration_of_its_point_and_the_reason_of_its_launch(u
 
 def test_a_sweep_that_trained_everything_has_finished(user: User) -> None:
     sweep = a_sweep(user)
-    finish_all(sweep)
+    finish(sweep)
     sweep.refresh_from_db()
     assert sweep.state == SweepState.FINISHED and sweep.ended_at is not None
     assert Run.objects.filter(planned__sweep=sweep, state=RunState.FINISHED).count() == 8
@@ -123,7 +113,7 @@ def test_resume_queues_stopped_and_planned_runs_and_none_that_finished(user: Use
     stop(sweep, user, runs=True)
     assert resume(sweep) == 2 + 5
     assert {run.pk for run in others} < {run.pk for run in queued(sweep)} and len(queued(sweep)) == 3
-    finish_all(sweep)
+    finish(sweep)
     done.refresh_from_db()
     assert done.attempt == 1 and Run.objects.filter(planned__sweep=sweep).count() == 8
 
@@ -141,13 +131,13 @@ def test_a_failure_without_retries_left_is_resumed_once_more_are_allowed(user: U
 
 def test_more_seeds_and_values_add_runs_and_repeat_none(user: User) -> None:
     sweep = a_sweep(user)
-    finish_all(sweep)
+    finish(sweep)
     former = set(Run.objects.filter(planned__sweep=sweep).values_list("pk", flat=True))
     sweep.refresh_from_db()
     plan = {**sweep.plan, "seeds": [1, 2, 3], "axes": [{**KL, "values": [0.0, 0.1, 0.2]}, STEPS]}
     assert extend(sweep, plan) == 3 * 2 * 3 - 8
     assert sweep.state == SweepState.RUNNING and sweep.parsed_plan().seeds == [1, 2, 3]
-    finish_all(sweep)
+    finish(sweep)
     after = Run.objects.filter(planned__sweep=sweep)
     assert after.count() == 18 and former < set(after.values_list("pk", flat=True))
     assert not after.filter(attempt__gt=1).exists()
