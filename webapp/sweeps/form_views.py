@@ -77,6 +77,7 @@ def _preview(form: SweepForm, made: SweepDraft) -> dict[str, Any]:
     seeds = made.plan.seeds
     points = made.points
     expected = estimate(made.configs.values(), len(seeds), min(at_once, slots()))
+    runs = len(points) * len(seeds)
     return {
         "draft": made,
         "seeds": seeds,
@@ -84,7 +85,10 @@ def _preview(form: SweepForm, made: SweepDraft) -> dict[str, Any]:
         "points": [[point.labels[axis.name] for axis in made.plan.axes] for point in points[:SHOWN]],
         "hidden": max(0, len(points) - SHOWN),
         "configurations": len(points),
-        "runs": len(points) * len(seeds),
+        "runs": runs,
+        "sum": f"{runs:,} run{'' if runs == 1 else 's'}",
+        "steps": f"{expected.steps:,}",
+        "trajectories": f"{expected.trajectories:,}",
         "duplicates": [(point.text, same.text) for point, same in made.configurations.duplicates],
         "estimate": expected,
         "engine_time": duration(expected.seconds or 0),

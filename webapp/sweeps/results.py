@@ -41,12 +41,8 @@ class ConfigurationRow:
 
     labels: list[str]
     members: list[Member]
-    estimate: Estimate | None
+    text: str  # its estimate
     is_best: bool = False
-
-    @property
-    def text(self) -> str:
-        return estimate_text(self.estimate) if self.estimate else "–"
 
     @property
     def runs(self) -> str:
@@ -178,11 +174,14 @@ class SweepResults:
             ConfigurationRow(
                 labels=[str(point.labels.get(name, "")) for name in self.axes],
                 members=by_point[point.key],
-                estimate=effects.estimate([point], self.plan.seeds, self.scores),
+                text=self._text_of(effects.estimate([point], self.plan.seeds, self.scores)),
                 is_best=point.key == best,
             )
             for point in self._points
         ]
+
+    def _text_of(self, one: Estimate | None) -> str:
+        return estimate_text(one, share=self.measure == "success") if one else "–"
 
     def charts(self) -> list[dict[str, Any]]:
         """For each axis what its chart draws: the means over the other axes and seeds by level, or, of a range with
@@ -221,27 +220,27 @@ class SweepResults:
             down=down,
             columns=columns,
             rows=[
-                (line, [_cell(cells.get((column, line)), low, high) for column in columns])
+                (line, [self._cell(cells.get((column, line)), low, high) for column in columns])
                 for line in lines
             ],
         )  # fmt: skip
 
+    def _cell(self, one: Estimate | None, low: float, high: float) -> dict[str, Any] | None:
+        if one is None:
+            return None
+        share = (one.mean - low) / (high - low) if high > low else 0.5
+        return {"text": f"{one.mean:.2f}", "shade": round(SHADES * share), "detail": self._text_of(one)}
 
-def _cell(one: Estimate | None, low: float, high: float) -> dict[str, Any] | None:
-    if one is None:
-        return None
-    share = (one.mean - low) / (high - low) if high > low else 0.5
-    return {"text": f"{one.mean:.2f}", "shade": round(SHADES * share), "detail": estimate_text(one)}
 
-
-def estimate_text(one: Estimate) -> str:
-    """`0.64 [0.59, 0.69], 3 seeds`."""
+def estimate_text(one: Estimate, *, share: bool) -> str:
+    """`0.64 [0.59, 0.69], 3 seeds`. The interval of a `share` is cut at 0 and 1."""
     seeds = f"{one.seeds} seed{'' if one.seeds == 1 else 's'}"
     if not one.seeds:
         return f"{one.mean:.2f}, {one.runs} runs, no seed complete"
     if one.low is None or one.high is None:
         return f"{one.mean:.2f}, {seeds}"
-    return f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}], {seeds}"
+    low, high = (max(0.0, one.low), min(1.0, one.high)) if share else (one.low, one.high)
+    return f"{one.mean:.2f} [{low:.2f}, {high:.2f}], {seeds}"
 
 
 def labelled(point: Point, axes: Sequence[str]) -> list[tuple[str, str]]:

@@ -185,13 +185,12 @@ def _launch(row: PlannedRun, sweep: Sweep) -> bool:
     """Whether the run is in the queue now; if not, the row says why."""
     if row.run is not None:
         return _queue_again(row, row.run, sweep)
-    config = {**with_changes(sweep.config, row.point), "seed": row.seed}
     try:
-        # of the run with its checkpoint nothing stays behind if it is refused
+        # nothing of a run that is refused stays behind
         with transaction.atomic():
             run = submit_run(
                 owner=sweep.owner,
-                config=config,
+                config={**with_changes(sweep.config, row.point), "seed": row.seed},
                 name=_name_of(row, sweep),
                 preset=sweep.preset,
                 environment_version=_version_of(row, sweep),

@@ -57,7 +57,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 def results(request: HttpRequest, pk: int) -> HttpResponse:
     """The parts of the page that change while runs do."""
     sweep = get_object_or_404(Sweep, pk=pk)
-    return render(request, "sweeps/_results.html", _results(request, sweep))
+    return render(request, "sweeps/_refreshed.html", _results(request, sweep))
 
 
 def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
         "counts": found.counts(),
         "time_left": duration(left) if left is not None else "",
         "best": best,
-        "best_text": estimate_text(best.estimate) if best else "",
+        "best_text": estimate_text(best.estimate, share=measure == "success") if best else "",
         "others": best.compared - 1 if best else 0,
         "best_labels": labelled(best.point, found.axes) if best else [],
         "configurations": found.configurations(),

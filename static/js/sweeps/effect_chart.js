@@ -27,14 +27,15 @@ export class EffectChart {
    * @param {{ measure: string, share: boolean }} about what is measured, and whether it is a share
    */
   async draw(effect, about) {
+    if (about.share) effect = { ...effect, points: effect.points.map(withinShares) };
     this.empty.hidden = effect.points.length > 0;
     this.plot.hidden = !effect.points.length;
     if (effect.points.length)
-      await globalThis.Plotly.react(this.plot, [this.trace(effect)], this.layout(effect, about), OPTIONS);
+      {await globalThis.Plotly.react(this.plot, [this.trace(effect)], this.layout(effect, about), OPTIONS);}
   }
 
   /**
-   * @param {Effect} effect
+   * @param {Effect} effect whose intervals are within what can be measured
    * @returns {Trace}
    */
   trace({ points, drawn }) {
@@ -99,7 +100,18 @@ export class EffectChart {
 }
 
 /**
- * Around the intervals, within 0 and 1: a share below 0 would only be drawn, never meant.
+ * An interval by t may reach beyond what a share can be.
+ * @param {EffectPoint} point
+ * @returns {EffectPoint}
+ */
+const withinShares = (point) => ({
+  ...point,
+  low: point.low === null ? null : Math.max(0, point.low),
+  high: point.high === null ? null : Math.min(1, point.high),
+});
+
+/**
+ * Around the intervals, within 0 and 1.
  * @param {EffectPoint[]} points
  */
 function shareRange(points) {

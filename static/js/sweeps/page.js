@@ -43,10 +43,11 @@ async function refresh() {
     effects = JSON.parse(data);
     draw();
   }
-  const before = new Map(findAll(results, "[data-part]").map((part) => [part.dataset.part, part]));
+  const before = new Map(findAll(document, "[data-part]").map((part) => [part.dataset.part, part]));
   for (const part of parts) {
     const former = before.get(part.dataset.part);
     if (part.dataset.part === "charts") continue; // drawn by this script
+    if (former?.dataset.key && former.dataset.key === part.dataset.key) continue; // buttons that may be pressed right now
     if (!former) {
       byId("sweep-effects").parentElement?.before(document.adoptNode(part)); // the heat map, with the first result
     } else if (!former.isEqualNode(part) && !former.contains(document.activeElement)) {

@@ -18,6 +18,7 @@ async function check() {
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const preview = find(page, "#sweep-preview");
   byId("sweep-preview").replaceWith(document.adoptNode(preview));
+  byId("sweep-sum").textContent = preview.dataset.sum ?? "";
   byId("sweep-confirm").hidden = !preview.dataset.confirm;
 }
 
@@ -50,6 +51,13 @@ function addAxis() {
   find(row, "[name=axis-field]").focus();
 }
 
+/** The row that is there for browsers without scripts. */
+function dropEmptyAxis() {
+  const last = axes.lastElementChild;
+  if (axes.childElementCount < 2 || !last) return;
+  if (!find(last, "[name=axis-field]", HTMLInputElement).value) last.remove();
+}
+
 form.addEventListener("input", (event) => {
   const row = targetWithin(event, ".sweep-axis");
   if (row) showAxis(row);
@@ -64,5 +72,6 @@ axes.addEventListener("click", (event) => {
 });
 byId("add-axis").addEventListener("click", addAxis);
 findAll(axes, ".sweep-axis").forEach(showAxis);
+dropEmptyAxis();
 showMethod();
 form.querySelector(".field-error[role=alert]")?.scrollIntoView({ block: "center" });

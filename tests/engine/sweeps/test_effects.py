@@ -87,7 +87,7 @@ def test_configurations_with_one_seed_are_not_compared() -> None:
     assert best(POINTS, SEEDS, {}) is None
 
 
-def test_equal_constant_samples_are_not_told_apart() -> None:
+def test_equal_constant_samples_are_not_significantly_different() -> None:
     constant = {(point.key, seed): 0.5 for point in POINTS for seed in SEEDS}
     found = best(POINTS, SEEDS, constant)
     assert found is not None and found.equals == POINTS[1:]
