@@ -57,6 +57,7 @@ def test_a_two_by_two_sweep_is_made_and_its_page_shows_the_effects(settings: Set
         expect(page.locator("h1")).to_have_text("KL and thoughts")
         expect(page.locator("[data-part=progress]")).to_contain_text("0 of 8 runs")
 
+        expect(page.locator("#live")).to_have_text("live")
         in_thread(train)
         expect(page.locator("[data-part=progress]")).to_contain_text("8 of 8 runs")
         expect(page.locator(".sweep-best .sweep-figure")).to_contain_text("0.75")

@@ -30,8 +30,9 @@ export class EffectChart {
     if (about.share) effect = { ...effect, points: effect.points.map(withinShares) };
     this.empty.hidden = effect.points.length > 0;
     this.plot.hidden = !effect.points.length;
-    if (effect.points.length)
-      {await globalThis.Plotly.react(this.plot, [this.trace(effect)], this.layout(effect, about), OPTIONS);}
+    if (effect.points.length) {
+      await globalThis.Plotly.react(this.plot, [this.trace(effect)], this.layout(effect, about), OPTIONS);
+    }
   }
 
   /**

@@ -68,9 +68,7 @@ const live = byId("live");
 new LiveSocket({
   path: "/ws/runs/",
   after: () => 0,
-  onMessage: (message) => {
-    if (message.kind !== "hello") refreshSoon();
-  },
+  onMessage: refreshSoon, // also for its hello: runs may have changed since the page was made
   poll: refresh,
   onState: (state, detail) => {
     live.dataset.state = state;
