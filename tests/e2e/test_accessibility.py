@@ -33,6 +33,11 @@ Theme = Literal["light", "dark"]
 
 GRAVE = ("serious", "critical")
 FAULTS = {"resultTypes": ["violations"]}  # axe takes twice as long to describe what passes
+# what a theme or a width can change; names, roles and structure are the same
+OF_LOOKS = {**FAULTS, "runOnly": {"type": "rule", "values": [
+    "color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size", "aria-hidden-focus",
+    "label", "button-name", "link-name",
+]}}  # fmt: skip
 PATIENCE = 30_000  # ms; the test machine may be busy
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -183,6 +188,7 @@ def test_every_page_of_the_site_is_checked(pages: list[View], settings: Settings
     assert with_pages - {resolve(view.address.partition("?")[0].partition("#")[0]).route for view in pages} == set()
 
 
+@pytest.mark.timeout(900)
 def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settings: Settings) -> None:
     found = []
     with open_site(settings, patience=PATIENCE) as page:
@@ -193,7 +199,7 @@ def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settin
             found += [f"{view} light {fault}" for fault in grave_faults(page)]
             turn(page, "dark")
             page.set_viewport_size(PHONE)
-            found += [f"{view} dark, on a phone {fault}" for fault in grave_faults(page)]
+            found += [f"{view} dark, on a phone {fault}" for fault in grave_faults(page, OF_LOOKS)]
     assert not found, "\n".join(found)
 
 
@@ -214,8 +220,8 @@ def turn(page: Page, theme: Theme) -> None:
         expect(page.locator("html")).to_have_attribute("data-theme", theme)
 
 
-def grave_faults(page: Page) -> list[str]:
-    violations = Axe().run(page, options=FAULTS).response["violations"]
+def grave_faults(page: Page, options: dict[str, Any] = FAULTS) -> list[str]:
+    violations = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
         for one in violations

@@ -181,10 +181,15 @@ def choice_questions(seed: int = SEED) -> Iterator[Row]:
             seen: set[str] = set()
             while len(seen) < PER_MAKER:
                 asked, right, wrong = make(rng)
-                others = [choice for choice in dict.fromkeys(wrong) if choice != right][: CHOICES - 1]
+                others = wrong_choices(right, wrong)
                 if asked not in seen and len(others) == CHOICES - 1:
                     seen.add(asked)
                     yield question(topic, asked, right, others, rng)
+
+
+def wrong_choices(right: str, candidates: list[str]) -> list[str]:
+    """The first of `candidates` that differ, as many as a question has."""
+    return [choice for choice in dict.fromkeys(candidates) if choice != right][: CHOICES - 1]
 
 
 def question(topic: str, asked: str, right: str, wrong: list[str], rng: np.random.Generator) -> Row:

@@ -65,6 +65,10 @@ def is_held_out(identity: str) -> bool:
     return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8]) % HELD_OUT_EVERY == 0
 
 
+def identity_of(template: Template, numbers: dict[str, int]) -> str:
+    return f"{template.name} {sorted(numbers.items())}"
+
+
 def problem(template: Template, numbers: dict[str, int], values: list[int], rng: np.random.Generator) -> Row:
     """One problem with words drawn from `rng`. Its split depends on template and numbers alone, so that no problem is
     on both sides with other names."""
@@ -72,9 +76,8 @@ def problem(template: Template, numbers: dict[str, int], values: list[int], rng:
     items, things = rng.choice(GOODS, 2, replace=False)
     words = {"name": name, "other": other, "items": items, "things": things, "venue": rng.choice(VENUES)}
     text = template.texts[int(rng.integers(len(template.texts)))]
-    identity = f"{template.name} {sorted(numbers.items())}"
     return {
-        "split": "held_out" if is_held_out(identity) else "train",
+        "split": "held_out" if is_held_out(identity_of(template, numbers)) else "train",
         "topic": template.name,
         "steps": len(template.steps),
         "question": text.format(**numbers, **words),

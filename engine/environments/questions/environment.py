@@ -17,11 +17,13 @@ from engine.environments.base import (
     Info,
     Reduction,
     Solution,
+    Split,
     server_file,
     split_of,
     step_info,
 )
 from engine.environments.questions.answers import as_text, same_answer
+from engine.environments.questions.generated import generated
 from engine.environments.questions.sets import LETTERS, Question, QuestionSet, from_files
 from engine.environments.spaces import AnyText
 
@@ -35,6 +37,12 @@ class QuestionParameters(EnvironmentParameters):
     path: str = server_file("A file of questions in place of those that ship: JSON, JSON lines or Parquet.")
     held_out_path: str = server_file("The file's questions for evaluation. Empty: a fifth of those of path.")
     max_questions: int = Field(50_000, ge=2, le=1_000_000, description="Questions to read of a file, from its start.")
+    generate_up_to: int = Field(
+        0,
+        ge=0,
+        le=20_000,
+        description="Generate a question for each seed, with no number above this one. 0: draw one of those that ship.",
+    )
     retry_factor: float = Field(
         0.5, ge=0, le=1, description="What each wrong answer multiplies the reward by. 0: only the first try counts."
     )
@@ -62,16 +70,15 @@ class QuestionEnvironment(Environment):
     @abstractmethod
     def shipped_questions(self) -> QuestionSet: ...
 
+    @abstractmethod
+    def draw_question(self, rng: np.random.Generator) -> Question | None:
+        """A question of the kind that ships; None if a number is above `generate_up_to`."""
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, Info]:
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
-        given = self.config
-        if given.path:
-            questions = from_files(given.path, given.held_out_path, given.max_questions)
-        else:
-            questions = self.shipped_questions()
-        self.question = questions.draw(seed, split_of(options))
+        self.question = self._question(seed, split_of(options))
         self.tries, self.solved, self.over = [], False, False
         return self.render(), {}
 
@@ -123,6 +130,14 @@ class QuestionEnvironment(Environment):
         """A letter of a choice, or a number below 100."""
         count = len(self.question.choices)
         return LETTERS[int(rng.integers(count))] if count else str(rng.integers(100))
+
+    def _question(self, seed: int, split: Split) -> Question:
+        given = self.config
+        if given.path:
+            return from_files(given.path, given.held_out_path, given.max_questions).draw(seed, split)
+        if given.generate_up_to:
+            return generated(self.draw_question, seed, split)
+        return self.shipped_questions().draw(seed, split)
 
     def _labelled_choices(self) -> list[str]:
         return [f"{letter}. {choice}" for letter, choice in zip(LETTERS, self.question.choices, strict=False)]

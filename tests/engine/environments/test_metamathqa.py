@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,34 @@ def test_training_and_evaluation_share_no_problem() -> None:
             problems.add(math.problem())
     assert not seen["train"] & seen["held_out"]
     assert len(seen["train"]) > 280  # 300 draws of 3,358: 13 repeats expected
+
+
+@pytest.mark.parametrize("kind", ["metamathqa", "static"])
+@pytest.mark.parametrize("largest", [40, 90])
+def test_generated_questions_have_no_larger_number_and_share_none_between_the_splits(kind: str, largest: int) -> None:
+    questions = make_environment(kind, generate_up_to=largest)
+    seen: dict[str, set[str]] = {"train": set(), "held_out": set()}
+    for split, problems in seen.items():
+        for seed in range(150):
+            text, _ = questions.reset(seed=seed, options={"split": split})
+            asked, *choices = text.split("\n")
+            right = answer_of(questions)
+            value = choices["ABCD".index(right)].partition(" ")[2] if choices else right
+            assert all(int(number) <= largest for number in re.findall(r"\d+", f"{asked} {value}")), text
+            assert questions.step(right)[1] == 1.0
+            problems.add(questions.problem())
+    assert seen["train"] and seen["held_out"] and not seen["train"] & seen["held_out"]
+
+
+def test_a_seed_generates_the_same_problem_again() -> None:
+    math = make_environment("metamathqa", most_steps=2, generate_up_to=50)
+    assert math.reset(seed=8) == math.reset(seed=8)
+    assert len({math.reset(seed=seed)[0] for seed in range(50)}) > 45
+
+
+def test_numbers_so_small_that_no_question_has_them_are_an_error() -> None:
+    with pytest.raises(ConfigError, match="No question with numbers as small"):
+        make_environment("metamathqa", generate_up_to=1).reset(seed=1)
 
 
 def test_the_drawing_lists_the_tries_with_their_result() -> None:
