@@ -11,7 +11,7 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs import queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index
 from webapp.runs.services import enqueue
-from webapp.sweeps.services import advance_all
+from webapp.sweeps.advancing import advance_all
 from workers import environment_calls, evaluations, housekeeping, lease, preflights, turns, what_if
 from workers.app import ADOPT, CALL, EVALUATE, HOUSEKEEP, INDEX, MEASURE, PREFLIGHT, SUPERVISE, WHAT_IF, app
 from workers.indexing import index

@@ -12,9 +12,10 @@ from engine.statistics.proportions import wilson
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
+from webapp.sweeps.advancing import advance_all
 from webapp.sweeps.drafts import draft
 from webapp.sweeps.models import PlannedRun, Sweep
-from webapp.sweeps.services import advance_all, create
+from webapp.sweeps.services import create
 from webapp.updates import publish_run
 
 BASE = RunConfig.model_validate({"steps": 4})
