@@ -3,11 +3,16 @@
 The changes follow the signs that the run's alerts found, since each kind of collapse has a cause of its own:
 
 * updates that are too large (KL, gradient norm, lost format, lost success): a lower learning rate, the symmetric clip
-  of PPO and fewer updates per step, since all bound how far one step moves the policy (arXiv 2504.20073, section 4);
+  of PPO, fewer updates per step and one pass over its trajectories, since all bound how far one step moves the policy
+  (arXiv 2504.20073, section 4);
 * lost exploration (entropy or within-group reward std fell): the upper clip of DAPO (arXiv 2503.14476), an entropy
   bonus, and a lower learning rate;
 * thoughts that ignore their prompts (template collapse): groups filtered by their reward variance (arXiv 2604.06268,
   section 5), and a lower learning rate.
+
+Regularisers can drown the task's gradient (arXiv 2604.06268), so unless exploration was lost, an entropy bonus above
+the default is lowered to it. A rate under which a sign begins within ten steps is far too high, and is divided by ten;
+others by about three.
 
 `python -m benchmarks.science.rescue` measures how often that helps.
 """
@@ -23,7 +28,8 @@ from engine.config import RunConfig
 from engine.config.live import value_of, with_fields
 from engine.config.reading import build_config
 
-RATE_FACTOR = 0.3
+RATE_FACTOR, EARLY_FACTOR = 0.3, 0.1
+EARLY = 10  # steps
 SYMMETRIC_CLIP, HIGHER_CLIP = 0.2, 0.28
 ENTROPY_BONUS = 0.001
 FILTER = TopP(value=0.9)
@@ -31,11 +37,13 @@ FILTER = TopP(value=0.9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
-    """An alert: its rule, its metric, and whether that was above what it was compared with."""
+    """An alert: its rule, its metric, whether that was above what it was compared with, and the step at which that
+    began."""
 
     rule: str
     metric: str
     rose: bool
+    since: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +76,18 @@ class Raised(Protocol):
 
 
 def sign_of(alert: Raised) -> Sign:
-    return Sign(rule=alert.rule, metric=alert.metric, rose=alert.value >= (alert.baseline or 0.0))
+    rose = alert.value >= (alert.baseline or 0.0)
+    return Sign(rule=alert.rule, metric=alert.metric, rose=rose, since=begun_at(alert))
+
+
+def begun_at(alert: Raised) -> int:
+    return (alert.step or 0) if alert.since is None else alert.since
 
 
 def signs_of(alerts: Iterable[Raised]) -> list[Sign]:
     """What alerts found, each rule once, the first to begin first. Severity *watch* is no sign of a collapse."""
     serious = [alert for alert in alerts if alert.severity != "watch"]
-    ordered = sorted(serious, key=lambda alert: (alert.step or 0) if alert.since is None else alert.since)
+    ordered = sorted(serious, key=begun_at)
     first: dict[str, Raised] = {}
     for alert in ordered:
         first.setdefault(alert.rule, alert)
@@ -84,38 +97,47 @@ def signs_of(alerts: Iterable[Raised]) -> list[Sign]:
 Settings = dict[str, Any]  # by dotted field
 
 
-def smaller_updates(config: RunConfig) -> Settings:
+def smaller_updates(config: RunConfig, rate: float) -> Settings:
     clip = min(config.loss.clip_low, SYMMETRIC_CLIP)
     return {
-        "optimizer.learning_rate": _lower(config),
+        "optimizer.learning_rate": rate,
         "optimizer.updates_per_step": max(1, config.optimizer.updates_per_step // 2),
+        "optimizer.epochs": 1,
         "loss.clip_high": min(config.loss.clip_high, clip),
+        **_small_bonus(config),
     }
 
 
-def more_exploration(config: RunConfig) -> Settings:
+def more_exploration(config: RunConfig, rate: float) -> Settings:
     return {
-        "optimizer.learning_rate": _lower(config),
+        "optimizer.learning_rate": rate,
         "loss.clip_high": max(config.loss.clip_high, HIGHER_CLIP),
         "loss.entropy_coefficient": max(config.loss.entropy_coefficient, ENTROPY_BONUS),
     }
 
 
-def informative_groups(config: RunConfig) -> Settings:
+def informative_groups(config: RunConfig, rate: float) -> Settings:
     unfiltered = not config.filter.selects
     return {
-        "optimizer.learning_rate": _lower(config),
+        "optimizer.learning_rate": rate,
         "filter": (FILTER if unfiltered else config.filter).model_dump(mode="json"),
+        **_small_bonus(config),
     }
 
 
-def _lower(config: RunConfig) -> float:
-    return float(f"{RATE_FACTOR * config.optimizer.learning_rate:.2g}")
+def _small_bonus(config: RunConfig) -> Settings:
+    return {"loss.entropy_coefficient": min(config.loss.entropy_coefficient, ENTROPY_BONUS)}
 
 
-Cause = Callable[[RunConfig], Settings]
+def lower_rate(config: RunConfig, first: Sign) -> float:
+    factor = EARLY_FACTOR if first.since <= EARLY else RATE_FACTOR
+    return float(f"{factor * config.optimizer.learning_rate:.2g}")
+
+
+Cause = Callable[[RunConfig, float], Settings]
 EXPLORATION = ("policy/entropy", "reward/within_group_std", "collapse/conditional_entropy_token")
 TEMPLATES = ("collapse/mi_ratio", "collapse/mutual_information", "collapse/template_share")
+UNKNOWN = Sign(rule="", metric="", rose=True, since=EARLY + 1)
 
 
 def cause_of(sign: Sign) -> Cause:
@@ -128,8 +150,10 @@ def cause_of(sign: Sign) -> Cause:
 def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
     """What to change for `signs`, of which the first decides where two disagree; at least smaller updates."""
     found: dict[str, Remedy] = {}
-    for sign in [*signs] or [Sign(rule="", metric="", rose=True)]:
-        for field, new in cause_of(sign)(config).items():
+    given = [*signs] or [UNKNOWN]
+    rate = lower_rate(config, min(given, key=lambda sign: sign.since))
+    for sign in given:
+        for field, new in cause_of(sign)(config, rate).items():
             old = value_of(config, field)
             known = found.get(field)
             if known is not None and known.new == new:

@@ -16,8 +16,8 @@ def config(**sections: Any) -> RunConfig:
     return build_config({"optimizer": optimizer, "environments": [{"kind": "frozen_lake"}], **sections})
 
 
-def sign(metric: str, *, rule: str = "mine", rose: bool = True) -> Sign:
-    return Sign(rule=rule, metric=metric, rose=rose)
+def sign(metric: str, *, rule: str = "mine", rose: bool = True, since: int = 50) -> Sign:
+    return Sign(rule=rule, metric=metric, rose=rose, since=since)
 
 
 def changed(given: RunConfig, *signs: Sign) -> dict[str, Any]:
@@ -31,6 +31,23 @@ def test_after_updates_that_were_too_large_each_moves_the_policy_less(metric: st
         "optimizer.updates_per_step": 2,
         "loss.clip_high": 0.2,
     }
+
+
+@pytest.mark.parametrize(("since", "rate"), [(1, 1e-4), (10, 1e-4), (11, 3e-4)])
+def test_a_rate_that_shows_a_sign_within_ten_steps_is_divided_by_ten(since: int, rate: float) -> None:
+    signs = [sign("policy/entropy", rose=False, since=60), sign("policy/kl", since=since)]
+    assert changed(config(), *signs)["optimizer.learning_rate"] == rate
+
+
+@pytest.mark.parametrize("metric", ["policy/kl", "collapse/mi_ratio"])
+def test_repeated_passes_end_with_large_updates_and_a_large_entropy_bonus_with_all_but_lost_exploration(
+    metric: str,
+) -> None:
+    given = config(optimizer={"learning_rate": 1e-3, "epochs": 4}, loss={"entropy_coefficient": 0.1})
+    found = changed(given, sign(metric, rose=False))
+    assert found["loss.entropy_coefficient"] == 0.001
+    assert found.get("optimizer.epochs") == (1 if metric == "policy/kl" else None)
+    assert "loss.entropy_coefficient" not in changed(given, sign("policy/entropy", rose=False))
 
 
 def test_after_a_fall_of_entropy_the_policy_may_explore_more() -> None:
@@ -93,4 +110,8 @@ def test_alerts_are_signs_once_for_each_rule_in_the_order_in_which_they_began() 
         alert("unknown", None, step=5),
         alert("spike", 1, step=1, severity="watch"),
     ]
-    assert [(one.rule, one.rose) for one in signs_of(alerts)] == [("early", False), ("unknown", True), ("late", True)]
+    assert [(one.rule, one.rose, one.since) for one in signs_of(alerts)] == [
+        ("early", False, 2),
+        ("unknown", True, 5),
+        ("late", True, 7),
+    ]
