@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from pytest_django import Settings
 
 from engine.config import EnvironmentConfig
@@ -16,18 +16,6 @@ from webapp.environments.services import define
 from webapp.sweeps.models import Sweep
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
-
-
-def shoot(page: Page, name: str) -> None:
-    folder = Path("/tmp/shots-sweeps")
-    folder.mkdir(exist_ok=True)
-    for theme in ("light", "dark"):
-        page.emulate_media(color_scheme=theme)
-        for width in (1440, 390):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.wait_for_timeout(500)
-            page.screenshot(path=str(folder / f"{name}-{theme}-{width}.png"), full_page=True)
-    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def train() -> None:
@@ -63,5 +51,4 @@ def test_a_two_by_two_sweep_is_made_and_its_page_shows_the_effects(settings: Set
         expect(page.locator(".sweep-best .sweep-figure")).to_contain_text("0.75")
         expect(page.locator(".sweep-heat .heat")).to_have_count(4)
         expect(page.locator(".sweep-effect .errorbar")).to_have_count(4)
-        shoot(page, "done")
         expect(page.get_by_role("button", name="Resume")).to_be_visible()
