@@ -11,6 +11,7 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.runs import queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
+from webapp.sweeps.advancing import advance_all
 from workers import environment_calls, housekeeping, lease, turns
 from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, SUPERVISE, app
 from workers.held_jobs import HeldJob
@@ -33,14 +34,17 @@ def supervise_run(run_id: str) -> None:
         queue.report()
         return
     supervise(*claimed, SHUTDOWN)
+    advance_all()
     turns.dispatch_next()
 
 
 @app.task(name=ADOPT)
 def adopt_unsupervised_runs() -> None:
-    """Enqueues a supervisor for each live run without one, and for each queued run with a free slot."""
+    """Enqueues a supervisor for each live run without one, then the next runs of sweeps, and a supervisor for each
+    queued run with a free slot."""
     for run_id in lease.unheld_runs():
         enqueue(run_id)
+    advance_all()
     turns.dispatch_next()
     for run_id in {*lease.unheld_runs(UNINDEXED), *unread_runs()}:
         enqueue_index(run_id)

@@ -56,27 +56,24 @@ def apply_override(data: dict[str, Any], override: str) -> None:
 
 
 def set_field(data: dict[str, Any], key: str, value: Any) -> None:
-    """Sets a field by its dotted name, such as `environments.0.max_turns`. Raises `ConfigError` if `data` has no such
-    position.
+    """Sets a field by its dotted name, such as `environments.0.max_turns`; sections and a first environment that `data`
+    lacks are added. `ConfigError` if there is no such position.
 
     Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
     """
-    try:
-        _assign(data, key, value)
-    except (ValueError, IndexError, TypeError, AttributeError):
-        raise ConfigError(
-            f"{key!r} is not a field of the configuration.", remedy="Give it as section.key, such as loss.clip_high."
-        ) from None
-
-
-def _assign(data: dict[str, Any], key: str, value: Any) -> None:
     target: Any = data
     *parents, last = key.split(".")
-    for parent in parents:
-        if isinstance(target, list):
-            target = target[int(parent)]
-        else:
-            target = target.setdefault(parent, [{}] if parent == "environments" else {})
-    if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
-        target.clear()
-    target[int(last) if isinstance(target, list) else last] = value
+    try:
+        for parent in parents:
+            if isinstance(target, list):
+                target = target[int(parent)]
+            else:
+                target = target.setdefault(parent, [{}] if parent == "environments" else {})
+        if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
+            target.clear()
+        target[int(last) if isinstance(target, list) else last] = value
+    except (AttributeError, IndexError, TypeError, ValueError):
+        raise ConfigError(
+            f"There is no field {key!r}.",
+            remedy="Write the names of its sections and its own with dots between them, as in optimizer.learning_rate.",
+        ) from None

@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from engine.config import EnvironmentConfig, RunConfig
 from engine.events import AlertRaised, RunFailed
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
+from engine.sweeps.plan import SweepPlan
+from engine.sweeps.points import points_of
 from engine.what_if.request import EVENTS, TRAJECTORY
 from tests.webapp.runs.rows import fault
 from webapp.accounts.models import Scope
@@ -26,6 +28,7 @@ from webapp.panels.models import PanelLayout
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
+from webapp.sweeps.models import PlannedRun, Sweep, SweepState
 from webapp.trajectories.models import Trajectory
 from webapp.whatif.models import TRAJECTORY_KEY, WhatIf
 
@@ -45,6 +48,7 @@ class World:
     layout: PanelLayout
     what_if: WhatIf
     preflight: Preflight
+    sweep: Sweep
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -67,7 +71,29 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         layout=layout,
         what_if=what_if,
         preflight=_add_preflight(environment, text),
+        sweep=_add_sweep(run, name, text),
     )
+
+
+def _add_sweep(run: Run, name: str, text: str) -> Sweep:
+    """One that was stopped, two by one, with the run as its first; the other could not be launched."""
+    settings = [{"label": f"{text[:50]} {steps}", "changes": {"steps": steps}} for steps in (3, 4)]
+    other = [{"label": text[:50], "changes": {"loss.kl_coefficient": 0.0}}]
+    axes = [
+        {"type": "settings", "name": name[:50], "settings": settings},
+        {"type": "settings", "name": f"{name[:50]} too", "settings": other},
+    ]
+    plan = SweepPlan.model_validate({"axes": axes, "seeds": [1]})
+    sweep = Sweep.objects.create(
+        name=name[:80], owner=run.owner, environment_version=run.environment_version, config=run.config,
+        plan=plan.model_dump(mode="json"), state=SweepState.STOPPED,
+    )  # fmt: skip
+    for order, point in enumerate(points_of(plan, run.config)):
+        PlannedRun.objects.create(
+            sweep=sweep, order=order, point_key=point.key, labels=dict(point.labels), changes=dict(point.changes),
+            seed=1, run=None if order else run, problem=text if order else "",
+        )  # fmt: skip
+    return sweep
 
 
 def _add_preflight(version: EnvironmentVersion, text: str) -> Preflight:

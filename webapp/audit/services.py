@@ -43,6 +43,8 @@ DESCRIPTIONS = {
     "rule_stop": "ended the run by a rule",
     "rule_fork": "ended the run and launched a fork by a rule",
     "rule_launch": "launched the run as a fork by a rule of the original",
+    "sweep": "launched the run for a sweep",
+    "sweep_again": "queued the run again for a sweep",
     "unarchive": "restored the run from the archive",
 }
 

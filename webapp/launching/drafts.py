@@ -76,6 +76,12 @@ def check(data: Mapping[str, Any], field_of: Callable[[str], str] = str) -> Draf
         config = RunConfig.model_validate(data)
     except ValidationError as error:
         return Draft(config=None, errors={field_of(name): why for name, why in problems_by_field(error, RunConfig)})
+    return checked(config, field_of)
+
+
+def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
+    """What the model's directory, the checkpoint of a fork, the action budget and the machine say of a valid
+    configuration."""
     made = Draft(config=config)
     try:
         check_model_path(config.model.path)

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
+from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.rescue import Remedy
 from webapp.alerts.rescue import rescue, shown
@@ -82,6 +83,8 @@ def new(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
     filled = _posted(request) if request.method == "POST" else _begun(request)
     made = filled.draft() if request.method == "POST" else None
+    if made is not None and made.valid and made.config is not None and request.POST.get("then") == "sweep":
+        return _to_sweep(request, filled, made.config)
     if made is not None and (runs := _launched(request, filled, made)):
         return redirect("runs:detail", runs[0].pk) if len(runs) == 1 else redirect(_list_of(runs))
     errors = made.errors if made else {}
@@ -116,6 +119,18 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
         return []
+
+
+def _to_sweep(request: HttpRequest, filled: Filled, config: RunConfig) -> HttpResponse:
+    """The form of a sweep over this configuration, which reads it from the session."""
+    request.session["swept_run"] = {
+        "config": config.model_dump(mode="json"),
+        "preset": filled.preset.title,
+        "environment": filled.version.pk if filled.version else None,
+        "name": request.POST.get("name", "").strip()[:60],
+        "seeds": request.POST.get("seed", "") if len(filled.seeds) > 1 else "1-3",
+    }
+    return redirect(f"{reverse('sweeps:new')}?from=run")
 
 
 def _list_of(runs: list[Run]) -> str:

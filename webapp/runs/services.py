@@ -200,13 +200,15 @@ def request_checkpoint(run: Run, user: Actor = None) -> bool:
     )
 
 
-def resume_ended(run: Run) -> bool:
-    """Queues a stopped, failed or crashed run again as its next attempt."""
+def resume_ended(run: Run, *, priority: int | None = None) -> bool:
+    """Queues a stopped, failed or crashed run again as its next attempt; by default with the priority it was launched
+    with."""
+    again = without_moves(run.priority) if priority is None else priority
     resumed = move(
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": without_moves(run.priority)},
+        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": again},
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))

@@ -5,7 +5,14 @@ import { find } from "./dom.js";
 /** @typedef {Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">} Press */
 
 /** @type {Record<string, string>} */
-const PAGES = { r: "/runs/", t: "/trajectories/", e: "/environments/", l: "/leaderboard/", c: "/compare/" };
+const PAGES = {
+  r: "/runs/",
+  s: "/sweeps/",
+  t: "/trajectories/",
+  e: "/environments/",
+  l: "/leaderboard/",
+  c: "/compare/",
+};
 const AFTER_G = 1200; // milliseconds in which a letter after g goes to a page
 
 /** @type {Record<string, "theme" | "help" | "filter">} */

@@ -18,6 +18,8 @@ import { byId, findAll } from "./dom.js";
 export const PAGES = [
   ["Runs", "/runs/"],
   ["New run", "/runs/new/"],
+  ["Sweeps", "/sweeps/"],
+  ["New sweep", "/sweeps/new/"],
   ["Trajectories of all runs", "/trajectories/"],
   ["Environments", "/environments/"],
   ["New environment", "/environments/new/"],

@@ -68,5 +68,4 @@ def test_the_p_of_welch_is_the_tail_of_the_t_density() -> None:
 def test_welch_is_refused_without_variance() -> None:
     with pytest.raises(ValueError, match="no variance"):
         welch([1.0, 1.0], [0.5, 0.5])
-    with pytest.warns(RuntimeWarning, match="nearly identical"):  # scipy's, of the constant sample
-        assert welch([1.0, 1.0], [0.5, 0.6]).df == pytest.approx(1.0)
+    assert welch([1.0, 1.0], [0.5, 0.6]).df == pytest.approx(1.0)

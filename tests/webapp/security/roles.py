@@ -84,6 +84,14 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "sweeps/": Row(get=200),
+    "sweeps/new/": Row(get=200, post=422),  # without a base
+    "sweeps/check/": Row(get=405, post=200),
+    "sweeps/<int:pk>/": Row(get=200),
+    "sweeps/<int:pk>/results/": Row(get=200),
+    "sweeps/<int:pk>/control/": Row(get=405, post=400),
+    "sweeps/<int:pk>/limits/": Row(get=405, post=302),
+    "sweeps/<int:pk>/extend/": Row(get=405, post=302),
     "panels/": Row(get=200, post=400),
     "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # posts the form's initial values

@@ -21,7 +21,7 @@ def socket_routes() -> list[str]:
 
 def address(route: str, world: World) -> str:
     """`runs/<str:run_id>/` gives `/runs/4ac…/`."""
-    known = {"environments": world.environment.pk, "panels": world.layout.pk}
+    known = {"environments": world.environment.pk, "panels": world.layout.pk, "sweeps": world.sweep.pk}
     pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)

@@ -1,0 +1,11 @@
+"""Sweeps: which configurations they train with which seeds, and what their results say. No Django, no torch.
+
+| question | file |
+|---|---|
+| which settings take which values | `axes` |
+| what a sweep is, and how large it may be | `plan` |
+| which points are trained | `points` |
+| whether each is a configuration that can run | `configurations` |
+| the effect of an axis, the best configuration | `effects` |
+| sweeps that ship | `catalogue` |
+"""

@@ -1,0 +1,74 @@
+"""What a sweep is: axes, how points are chosen from them, and training seeds."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from engine.section import Section
+from engine.sweeps.axes import MOST_LEVELS, Axis, RangeAxis, SettingsAxis
+
+MOST_RUNS = 500
+MOST_AXES = 8
+MOST_SEEDS = 20
+LARGEST_SEED = 999_999
+
+Method = Literal["grid", "random", "sobol"]
+Seed = int
+
+
+class SweepPlan(Section):
+    """Every point is trained with every seed. The same plan gives the same points, in the same order."""
+
+    axes: list[Axis] = Field(default_factory=list, max_length=MOST_AXES)
+    method: Method = Field(
+        "grid",
+        description="grid: every combination. random: independent draws. sobol: draws that cover the ranges evenly "
+        "(scrambled Sobol sequence).",
+    )
+    points: int = Field(16, ge=1, le=MOST_RUNS, description="Configurations to draw; not used by a grid.")
+    sweep_seed: int = Field(1, ge=0, le=LARGEST_SEED, description="Seed of draws and of the order of runs.")
+    seeds: list[Seed] = Field(default_factory=lambda: [1, 2, 3], min_length=1, max_length=MOST_SEEDS)
+
+    @field_validator("seeds")
+    @classmethod
+    def _check_seeds(cls, seeds: list[Seed]) -> list[Seed]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("a seed is there twice. Give each once.")
+        if not all(0 <= seed <= LARGEST_SEED for seed in seeds):
+            raise ValueError(f"must be from 0 to {LARGEST_SEED}.")
+        return seeds
+
+    @model_validator(mode="after")
+    def _check_across_axes(self) -> SweepPlan:
+        names = [axis.name for axis in self.axes]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"axes: {twice!r} is there twice. Give each its own name.")
+        seen: set[str] = set()
+        for axis in self.axes:
+            if shared := sorted(seen & axis.fields):
+                raise ValueError(f"axes: two axes set {shared[0]}. Give it to one of them.")
+            seen |= axis.fields
+        self._check_size()
+        return self
+
+    def _check_size(self) -> None:
+        """Before anything is multiplied out."""
+        counts = [_count(axis) for axis in self.axes]
+        points = prod(counts) if self.method == "grid" else self.points
+        runs = points * len(self.seeds)
+        if runs > MOST_RUNS:
+            factors = " × ".join(str(count) for count in counts)
+            shown = f"{factors} = {points:,}" if self.method == "grid" and len(counts) > 1 else f"{points:,}"
+            raise ValueError(
+                f"axes: {shown} configurations with {len(self.seeds)} seeds are {runs:,} runs, and a sweep has at most "
+                f"{MOST_RUNS}. Remove values or seeds, or draw fewer configurations by random or Sobol search."
+            )
+
+
+def _count(axis: Axis) -> int:
+    if isinstance(axis, RangeAxis):
+        return min(axis.count, MOST_LEVELS)
+    return len(axis.settings) if isinstance(axis, SettingsAxis) else len(axis.values)

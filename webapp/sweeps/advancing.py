@@ -1,0 +1,106 @@
+"""Launching the next runs of sweeps.
+
+A sweep has at most `at_once` runs that are queued or live, so that it leaves room for others; the rest are planned
+rows. Workers call `advance_all` every few seconds and whenever a run ends; a lost call loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.utils import timezone
+
+from engine.errors import StarboardError
+from engine.sweeps.configurations import with_changes
+from webapp.audit.services import record
+from webapp.environments.models import EnvironmentVersion
+from webapp.runs.models import Run
+from webapp.runs.services import resume_ended, submit_run
+from webapp.runs.states import TERMINAL, RunState
+from webapp.sweeps.models import PlannedRun, Sweep, SweepState
+
+LONGEST_NAME = 80
+FAILURES = (RunState.FAILED, RunState.CRASHED)
+
+
+def advance_all() -> None:
+    """Launches the next runs of every sweep that has room for them."""
+    for sweep in Sweep.objects.filter(state=SweepState.RUNNING).only("pk", "at_once"):
+        if _live_count(sweep) < sweep.at_once:
+            advance(sweep.pk)
+
+
+def advance(pk: int) -> None:
+    """Launches as many runs of the sweep as its limit allows, failed ones first, so that seeds are completed in order.
+    Without any that are live or left it has finished."""
+    with transaction.atomic():
+        # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and launching one act
+        sweep = Sweep.objects.select_for_update().filter(pk=pk, state=SweepState.RUNNING).first()
+        if sweep is None:
+            return
+        live = _live_count(sweep)
+        for row in _due(sweep):
+            if live >= sweep.at_once:
+                return
+            live += _launch(row, sweep)
+        if not live:
+            Sweep.objects.filter(pk=pk).update(state=SweepState.FINISHED, ended_at=timezone.now())
+
+
+def _live_count(sweep: Sweep) -> int:
+    return sweep.planned.filter(run__isnull=False).exclude(run__state__in=TERMINAL).count()
+
+
+def _due(sweep: Sweep) -> Iterable[PlannedRun]:
+    """What is to be queued, in order: again what failed, or what a user asked for; then what was never launched."""
+    ended = sweep.planned.filter(run__state__in=[RunState.STOPPED, *FAILURES]).select_related("run")
+    for row in list(ended):
+        failed = row.run is not None and row.run.state in FAILURES
+        if row.again or (failed and row.retries < sweep.retries):
+            yield row
+    yield from list(sweep.planned.filter(run=None, problem=""))
+
+
+def _launch(row: PlannedRun, sweep: Sweep) -> bool:
+    """Whether the run is in the queue now; if not, the row says why."""
+    if row.run is not None:
+        return _queue_again(row, row.run, sweep)
+    try:
+        # nothing of a run that is refused stays behind
+        with transaction.atomic():
+            run = submit_run(
+                owner=sweep.owner,
+                config={**with_changes(sweep.config, row.point), "seed": row.seed},
+                name=_name_of(row, sweep),
+                preset=sweep.preset,
+                environment_version=_version_of(row, sweep),
+                action="sweep",
+                launched_because={"sweep": sweep.name},
+                priority=sweep.priority,
+            )
+    except StarboardError as error:
+        PlannedRun.objects.filter(pk=row.pk).update(problem=str(error))
+        return False
+    PlannedRun.objects.filter(pk=row.pk).update(run=run)
+    return True
+
+
+def _version_of(row: PlannedRun, sweep: Sweep) -> EnvironmentVersion | None:
+    """None for a run whose environment differs from that of the base: it is no version that anybody saved."""
+    return None if any(name.startswith("environments.") for name in row.changes) else sweep.environment_version
+
+
+def _name_of(row: PlannedRun, sweep: Sweep) -> str:
+    """`slip and filter: 20%, none, seed 2`, in as many characters as a name may have."""
+    labels = ", ".join([*(str(row.labels[axis.name]) for axis in sweep.parsed_plan().axes), f"seed {row.seed}"])
+    return f"{sweep.name[: LONGEST_NAME - 3 - min(len(labels), 50)]}: {labels[-50:]}"
+
+
+def _queue_again(row: PlannedRun, run: Run, sweep: Sweep) -> bool:
+    failed = run.state in FAILURES
+    queued = resume_ended(run, priority=sweep.priority)
+    if queued:
+        PlannedRun.objects.filter(pk=row.pk).update(again=False, retries=row.retries + failed)
+        record(run, None, "sweep_again", sweep=sweep.name)
+    return queued

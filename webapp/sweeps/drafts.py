@@ -1,0 +1,82 @@
+"""A sweep before launch: every configuration checked as that of a single run is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.config import RunConfig, problems_by_field
+from engine.sweeps.configurations import Configurations, configurations_of, refusal
+from engine.sweeps.plan import SweepPlan
+from engine.sweeps.points import Point, Trial, points_of, trials_of
+from webapp.launching import drafts
+
+
+@dataclass(slots=True, kw_only=True)
+class SweepDraft:
+    """`problems` are sentences, each with the axis, its value and the reason; there is no launch with one."""
+
+    plan: SweepPlan | None = None
+    configurations: Configurations = field(default_factory=Configurations)
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool:
+        return self.plan is not None and not self.problems
+
+    @property
+    def points(self) -> list[Point]:
+        return [point for point, _ in self.configurations.found]
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """By key of the point."""
+        return {point.key: config for point, config in self.configurations.found}
+
+    def trials(self) -> list[Trial]:
+        return list(trials_of(self.points, self.plan.seeds, self.plan.sweep_seed)) if self.plan else []
+
+
+def draft(base: RunConfig, data: Mapping[str, Any], *, first: Sequence[str] = ()) -> SweepDraft:
+    """`data` as a plan over `base`. Of points with the same configuration those whose keys are in `first` are kept."""
+    try:
+        plan = SweepPlan.model_validate(data)
+    except ValidationError as error:
+        return SweepDraft(problems=[_plain(name, why) for name, why in problems_by_field(error, SweepPlan)])
+    values = base.model_dump(mode="json")
+    points = sorted(points_of(plan, values), key=lambda point: point.key not in first)
+    made = SweepDraft(plan=plan, configurations=configurations_of(values, points))
+    _check_beyond_the_engine(made)
+    made.problems = made.configurations.problems
+    return made
+
+
+def _check_beyond_the_engine(made: SweepDraft) -> None:
+    """Model directories, action budgets, the cluster: the same as for a single run."""
+    warnings: dict[str, int] = {}
+    for point, config in made.configurations.found:
+        checked = drafts.checked(config)
+        made.configurations.refusals += [refusal(point, _field(name), why) for name, why in checked.errors.items()]
+        for warning in checked.warnings:
+            warnings[warning] = warnings.get(warning, 0) + 1
+    total = len(made.configurations.found)
+    for warning, count in warnings.items():
+        made.warnings.append(warning if count == total else f"{warning} ({count} of {total} configurations)")
+
+
+def _field(name: str) -> str:
+    """Errors of the first environment are at the select of a form."""
+    return "environments.0" if name == "environment" else name
+
+
+def _plain(name: str, reason: str) -> str:
+    """`axes.0.field` as "Axis 1, field"."""
+    parts = name.split(".")
+    if parts[0] == "axes" and len(parts) > 1 and parts[1].isdecimal():
+        rest = ".".join(parts[2:])
+        return f"Axis {int(parts[1]) + 1}{f', {rest}' if rest else ''}: {reason}"
+    return reason if name == "axes" else f"{name.replace('_', ' ').capitalize()}: {reason}"

@@ -1,0 +1,66 @@
+import django.db.models.deletion
+import django.utils.timezone
+from django.conf import settings
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('environments', '0001_initial'),
+        ('runs', '0001_initial'),
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='Sweep',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=80)),
+                ('preset', models.CharField(default='custom', max_length=60)),
+                ('config', models.JSONField()),
+                ('plan', models.JSONField()),
+                ('state', models.CharField(choices=[('running', 'Running'), ('stopped', 'Stopped'), ('finished', 'Finished')], default='running', max_length=10)),
+                ('at_once', models.PositiveSmallIntegerField(default=1)),
+                ('retries', models.PositiveSmallIntegerField(default=1)),
+                ('priority', models.SmallIntegerField(choices=[(-1, 'After other runs'), (0, 'Normal'), (1, 'Before other runs')], default=0)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='environments.environmentversion')),
+                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['-created_at', '-pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='PlannedRun',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('order', models.PositiveIntegerField()),
+                ('point_key', models.CharField(max_length=16)),
+                ('labels', models.JSONField()),
+                ('changes', models.JSONField()),
+                ('seed', models.PositiveIntegerField()),
+                ('again', models.BooleanField(default=False)),
+                ('retries', models.PositiveSmallIntegerField(default=0)),
+                ('problem', models.TextField(blank=True, default='')),
+                ('run', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='planned', to='runs.run')),
+                ('sweep', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='planned', to='sweeps.sweep')),
+            ],
+            options={
+                'ordering': ['order'],
+            },
+        ),
+        migrations.AddIndex(
+            model_name='sweep',
+            index=models.Index(fields=['state'], name='sweeps_swee_state_06e2cc_idx'),
+        ),
+        migrations.AddConstraint(
+            model_name='plannedrun',
+            constraint=models.UniqueConstraint(fields=('sweep', 'point_key', 'seed'), name='one_row_per_planned_run'),
+        ),
+    ]

@@ -1,0 +1,155 @@
+"""Everything that a user does to a sweep: create, stop, resume, extend, and change its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from engine.config import RunConfig
+from engine.sweeps.plan import MOST_RUNS
+from engine.sweeps.points import fixed
+from webapp.audit.services import Actor
+from webapp.environments.models import EnvironmentVersion
+from webapp.runs.models import Run
+from webapp.runs.names import generated_name
+from webapp.runs.services import request_stop
+from webapp.runs.states import TERMINAL, RunState
+from webapp.sweeps.advancing import FAILURES, LONGEST_NAME, advance
+from webapp.sweeps.drafts import SweepDraft, draft
+from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, PlannedRun, Priority, Sweep, SweepState
+
+
+class Refused(Exception):
+    """Why a sweep is not changed, for the user."""
+
+
+def create(
+    made: SweepDraft,
+    *,
+    base: RunConfig,
+    owner: Actor,
+    name: str = "",
+    preset: str = "",
+    environment_version: EnvironmentVersion | None = None,
+    at_once: int = 1,
+    retries: int = 1,
+    priority: int = Priority.NORMAL,
+) -> Sweep:
+    """A sweep of a valid draft, with its first runs queued."""
+    if made.plan is None or not made.valid:
+        raise Refused(" ".join(made.problems))
+    values = base.model_dump(mode="json")
+    with transaction.atomic():
+        sweep = Sweep.objects.create(
+            name=(name.strip() or generated_name())[:LONGEST_NAME],
+            owner=owner if isinstance(owner, User) else None,
+            preset=preset or base.preset,
+            environment_version=environment_version,
+            config=values,
+            plan=fixed(made.plan, values).model_dump(mode="json"),
+            at_once=min(max(1, at_once), MOST_AT_ONCE),
+            retries=min(max(0, retries), MOST_RETRIES),
+            priority=priority,
+        )
+        _add(sweep, made)
+        advance(sweep.pk)
+    sweep.refresh_from_db()
+    return sweep
+
+
+def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> int:
+    """Plans what a plan with more values, draws or seeds adds to the sweep, and how many runs that is. Runs that it has
+    stay as they are. Raises `Refused` for more than `most`, or if something of the former plan is missing."""
+    former = set(sweep.planned.values_list("point_key", "seed"))
+    made = draft(sweep.parsed_config(), data, first=[key for key, _ in former])
+    if made.plan is None or not made.valid:
+        raise Refused(" ".join(made.problems))
+    planned = {(trial.point.key, trial.seed) for trial in made.trials()}
+    if missing := len(former - planned):
+        raise Refused(
+            f"{missing} runs of this sweep would no longer belong to it. An extension adds values or seeds and removes "
+            "none; for anything else, start another sweep from this one."
+        )
+    if (count := len(planned - former)) > most:
+        raise Refused(f"That would be {count} more runs. Enter their number, {count}, to confirm.")
+    with transaction.atomic():
+        added = _add(sweep, made)
+        if added:
+            plan = fixed(made.plan, sweep.config).model_dump(mode="json")
+            Sweep.objects.filter(pk=sweep.pk).update(plan=plan, state=SweepState.RUNNING, ended_at=None)
+            advance(sweep.pk)
+    sweep.refresh_from_db()
+    return added
+
+
+def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
+    """Launches no more runs; with `runs` also stops those that are queued or live. False if nothing is to stop."""
+    stopped = Sweep.objects.filter(pk=sweep.pk, state=SweepState.RUNNING).update(
+        state=SweepState.STOPPED, ended_at=timezone.now()
+    )
+    live = list(live_runs(sweep)) if runs else []
+    for run in live:
+        request_stop(run, user)
+    sweep.refresh_from_db()
+    return bool(stopped or live)
+
+
+def resume(sweep: Sweep) -> int:
+    """Goes on with what is planned, and queues again what was stopped, or failed and has retries left. How many runs
+    that is; `Refused` if there are none."""
+    with transaction.atomic():
+        ended = sweep.planned.select_for_update().filter(run__state__in=[RunState.STOPPED, *FAILURES])
+        again = [row.pk for row in ended.select_related("run") if may_run_again(row, sweep)]
+        waiting = sweep.planned.filter(run=None).count()
+        if not again and not waiting:
+            raise Refused(
+                "There is nothing to resume: every run has finished, or failed as often as its retries allow. Allow "
+                "more retries to queue those again."
+            )
+        PlannedRun.objects.filter(pk__in=again).update(again=True)
+        sweep.planned.filter(run=None).update(problem="")
+        Sweep.objects.filter(pk=sweep.pk).update(state=SweepState.RUNNING, ended_at=None)
+        advance(sweep.pk)
+    sweep.refresh_from_db()
+    return len(again) + waiting
+
+
+def may_run_again(row: PlannedRun, sweep: Sweep) -> bool:
+    return row.run is not None and (row.run.state == RunState.STOPPED or row.retries < sweep.retries)
+
+
+def change(sweep: Sweep, *, at_once: int, retries: int, priority: int) -> None:
+    """Limits that apply from the next launch on."""
+    Sweep.objects.filter(pk=sweep.pk).update(
+        at_once=min(max(1, at_once), MOST_AT_ONCE), retries=min(max(0, retries), MOST_RETRIES), priority=priority
+    )
+    sweep.refresh_from_db()
+    advance(sweep.pk)
+
+
+def live_runs(sweep: Sweep) -> Iterable[Run]:
+    return Run.objects.filter(planned__sweep=sweep).exclude(state__in=TERMINAL)
+
+
+def _add(sweep: Sweep, made: SweepDraft) -> int:
+    """Plans the runs of the draft that the sweep does not have, after those that it has."""
+    rows = sweep.planned.values_list("point_key", "seed", "order")
+    known = {(key, seed) for key, seed, _ in rows}
+    first = 1 + max((order for _, _, order in rows), default=-1)
+    new = [trial for trial in made.trials() if (trial.point.key, trial.seed) not in known]
+    PlannedRun.objects.bulk_create(
+        PlannedRun(
+            sweep=sweep,
+            order=first + index,
+            point_key=trial.point.key,
+            labels=dict(trial.point.labels),
+            changes=dict(trial.point.changes),
+            seed=trial.seed,
+        )
+        for index, trial in enumerate(new)
+    )
+    return len(new)
