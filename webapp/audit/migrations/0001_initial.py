@@ -19,6 +19,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('who', models.CharField(max_length=150)),
+                ('token', models.CharField(blank=True, default='', max_length=60)),
                 ('action', models.CharField(max_length=30)),
                 ('detail', models.JSONField(default=dict)),
                 ('outcome', models.CharField(choices=[('done', 'done'), ('refused', 'refused')], default='done', max_length=7)),

@@ -1,4 +1,5 @@
 import django.db.models.deletion
+import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
@@ -43,25 +44,26 @@ class Migration(migrations.Migration):
             name='Preflight',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('refused', 'Refused'), ('failed', 'Failed')], default='queued', max_length=10)),
+                ('stop_requested', models.BooleanField(default=False)),
+                ('message', models.TextField(blank=True, default='')),
+                ('process', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('config', models.JSONField()),
                 ('player', models.CharField(max_length=40)),
                 ('model', models.CharField(blank=True, default='', max_length=500)),
                 ('problems', models.PositiveIntegerField()),
                 ('rollouts', models.PositiveIntegerField()),
                 ('first_seed', models.PositiveIntegerField(default=0)),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed')], default='queued', max_length=10)),
-                ('stop_requested', models.BooleanField(default=False)),
-                ('message', models.TextField(blank=True, default='')),
                 ('report', models.JSONField(default=dict)),
-                ('process', models.JSONField(default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='preflights', to='environments.environmentversion')),
             ],
             options={
                 'ordering': ['-pk'],
+                'abstract': False,
             },
         ),
         migrations.AddConstraint(

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 ('colour', models.PositiveSmallIntegerField(default=1)),
                 ('imported_from', models.CharField(blank=True, default='', max_length=200)),
                 ('config', models.JSONField()),
-                ('state', models.CharField(choices=[('queued', 'Queued'), ('starting', 'Starting'), ('running', 'Running'), ('paused', 'Paused'), ('stalled', 'Stalled'), ('lost', 'Lost'), ('stopping', 'Stopping'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed'), ('crashed', 'Crashed')], default='queued', max_length=10)),
+                ('state', models.CharField(choices=[('queued', 'Queued'), ('starting', 'Starting'), ('running', 'Running'), ('paused', 'Paused'), ('stalled', 'Stalled'), ('lost', 'Lost'), ('stopping', 'Stopping'), ('finished', 'Finished'), ('stopped', 'Stopped'), ('failed', 'Failed'), ('crashed', 'Crashed'), ('reporting', 'Running elsewhere')], default='queued', max_length=10)),
                 ('state_reason', models.TextField(blank=True, default='')),
                 ('state_remedy', models.TextField(blank=True, default='')),
                 ('wait_reason', models.CharField(blank=True, default='', max_length=200)),
@@ -82,6 +82,19 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-created_at'],
             },
+        ),
+        migrations.CreateModel(
+            name='Ingestion',
+            fields=[
+                ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='ingestion', serialize=False, to='runs.run')),
+                ('source', models.CharField(max_length=40)),
+                ('received_seq', models.BigIntegerField(default=0)),
+                ('written_seq', models.BigIntegerField(default=0)),
+                ('step', models.BigIntegerField(default=-1)),
+                ('metrics', models.JSONField(default=dict)),
+                ('tokens', models.BigIntegerField(default=0)),
+                ('started_at', models.DateTimeField(default=django.utils.timezone.now)),
+            ],
         ),
         migrations.CreateModel(
             name='ListedRun',
