@@ -60,6 +60,8 @@ class Retired:
 
 
 RETIRED = (
+    Retired(words=("grid search",), use="sweep"),
+    Retired(words=("main effect",), use="effect of the axis"),
     Retired(
         words=("reply", "replies", "replied"),
         use="response",
