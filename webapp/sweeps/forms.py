@@ -36,6 +36,9 @@ class MethodChoice(TextChoices):
     SOBOL = "sobol", "Sobol: draws that cover the ranges evenly"
 
 
+TEXTS = ("points", "sweep_seed", "seeds", "at_once", "retries", "priority", "confirm")  # fields with a default
+
+
 @dataclass(slots=True, kw_only=True)
 class SweepForm:
     """Texts as the form has them, and the base, which is None if what was posted is not a configuration."""
@@ -132,12 +135,7 @@ def begun(request: HttpRequest) -> SweepForm:
 
 def posted(data: QueryDict) -> SweepForm:
     base, problem = _base(data.get("base", ""))
-    texts = {
-        name: data.get(name, "")
-        for name in ("points", "sweep_seed", "seeds", "at_once", "retries", "priority", "confirm")
-        if name in data
-    }
-    return SweepForm(
+    form = SweepForm(
         base=base,
         base_problem=problem,
         preset=data.get("preset", "")[:60] or "custom",
@@ -145,8 +143,11 @@ def posted(data: QueryDict) -> SweepForm:
         name=data.get("name", "").strip(),
         rows=posted_rows(data),
         method=data.get("method", MethodChoice.GRID),
-        **texts,
     )
+    for name in TEXTS:
+        if name in data:
+            setattr(form, name, data[name])
+    return form
 
 
 def _base(text: str) -> tuple[RunConfig | None, str]:

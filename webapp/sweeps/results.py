@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from engine.sweeps import effects
+from engine.sweeps.axes import RangeAxis
 from engine.sweeps.effects import Best, Estimate
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point
@@ -198,10 +199,9 @@ class SweepResults:
                 for label, one in ordered
                 if one is not None
             ]  # fmt: skip
-            drawn = axis.type == "range"
-            found.append({
-                "axis": axis.name, "points": points, "drawn": drawn, "log": drawn and axis.scale == "log",
-            })  # fmt: skip
+            drawn = isinstance(axis, RangeAxis)
+            log = isinstance(axis, RangeAxis) and axis.scale == "log"
+            found.append({"axis": axis.name, "points": points, "drawn": drawn, "log": log})
         return found
 
     def heat_map(self, across: str, down: str) -> HeatMap | None:
