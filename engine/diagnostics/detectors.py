@@ -106,12 +106,23 @@ class Detectors:
             if draft := rule.observe(seen, step=step):
                 drafts.append(replace(draft, action=self.config.action_of(rule.config, draft.severity)))
             seen[FIRING + name] = float(rule.firing)
-        return [replace(draft, fork_before=min(draft.since, self.first_sign(step))) for draft in drafts]
+        return [replace(draft, fork_before=self._fork_before(draft, step)) for draft in drafts]
+
+    def _fork_before(self, draft: AlertDraft, step: int) -> int:
+        first, rule = self.first_sign(step), self.rules[draft.rule]
+        counted = rule.is_open and rule.severity != "watch"
+        return first if counted else min(draft.since, first)
 
     def first_sign(self, step: int) -> int:
         """The first step of any sign that is open at `step`, whether its rule fires already or not; `step` + 1 if none
-        is. Severity *watch* is no sign that a checkpoint is spoilt."""
-        return min([rule.since for rule in self._serious() if rule.is_open], default=step + 1)
+        is. Severity *watch* is no sign that a checkpoint is spoilt.
+
+        A sign that only some steps can show began anywhere between two readings. If another sign, which every step can
+        show, began there too, then both began with it.
+        """
+        opened = [rule for rule in self._serious() if rule.is_open]
+        exact = [rule.since for rule in opened if not rule.is_sparse]
+        return min([*exact, *(_began_with(rule, exact) for rule in opened if rule.is_sparse)], default=step + 1)
 
     def may_begin(self, step: int) -> set[int]:
         """The first steps of the signs that are open at `step`, and of those that the next readings may find."""
@@ -144,6 +155,10 @@ class Detectors:
         for name, steps in state.get("stops", {}).items():
             if name in self.stops:
                 self.stops[name].steps = steps
+
+
+def _began_with(rule: Rule[Any], exact: list[int]) -> int:
+    return min([step for step in exact if rule.since <= step <= rule.found_at], default=rule.since)
 
 
 def _detection(alerts: list[AlertDraft]) -> Detection:

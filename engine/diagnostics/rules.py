@@ -49,6 +49,7 @@ class Rule(ABC, Generic[Config]):
     pending: bool = False  # it fires and has not raised its alert yet
     quiet: int = 0  # readings until it may raise another alert
     since: int = -1  # the first step of the breach, which may be between two readings; -1 before the first
+    found_at: int = -1  # the step of the reading that found it
     clear_at: int = -1  # the step of the newest reading that was not breached; -1 before the first
     latest: list[float] = field(default_factory=list)  # values that a mean is taken of
 
@@ -69,8 +70,12 @@ class Rule(ABC, Generic[Config]):
         return self.config.subject or describe(self.config.metric).title
 
     @property
+    def is_sparse(self) -> bool:
+        return self.config.metric.startswith(SPARSE)
+
+    @property
     def readings(self) -> str:
-        return "readings" if self.config.metric.startswith(SPARSE) else "steps"
+        return "readings" if self.is_sparse else "steps"
 
     @property
     def mean_over(self) -> int:
@@ -128,7 +133,7 @@ class Rule(ABC, Generic[Config]):
 
     def _count(self, breached: bool, step: int) -> None:
         if breached and not self.is_open:
-            self.since = self.began(step)
+            self.since, self.found_at = self.began(step), step
         if not breached:
             self.clear_at = step
         self.breached = self.breached + 1 if breached else 0
@@ -160,6 +165,7 @@ class Rule(ABC, Generic[Config]):
             "pending": self.pending,
             "quiet": self.quiet,
             "since": self.since,
+            "found_at": self.found_at,
             "clear_at": self.clear_at,
             "latest": list(self.latest),
         }
@@ -167,7 +173,8 @@ class Rule(ABC, Generic[Config]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
         self.pending, self.quiet = state["pending"], state["quiet"]
-        self.since, self.clear_at, self.latest = state["since"], state["clear_at"], list(state["latest"])
+        self.since, self.found_at, self.clear_at = state["since"], state["found_at"], state["clear_at"]
+        self.latest = list(state["latest"])
 
 
 @dataclass(slots=True)

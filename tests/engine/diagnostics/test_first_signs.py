@@ -35,6 +35,19 @@ def test_a_metric_that_few_steps_have_may_have_changed_right_after_its_last_good
     assert (number, alert.since) == (7, 5)
 
 
+@pytest.mark.parametrize(("kl_from", "first"), [(3, 3), (5, 5), (2, 2), (6, 3)])
+def test_a_sign_between_two_readings_began_with_another_that_every_step_can_show(kl_from: int, first: int) -> None:
+    """MI is good at step 2 and bad at step 5, so it fell at 3, 4 or 5. A KL that rises later does not date it."""
+    mi = rule(name="mi", kind="falls", metric=MI, limit=0.6, baseline=1, steps=1)
+    watching = detectors(mi, rule(steps=1))
+    readings = {1: 0.9, 2: 0.9, 5: 0.1}
+    steps = [{KL: 0.2 * (step >= kl_from)} | ({MI: readings[step]} if step in readings else {}) for step in range(1, 7)]
+    found = [alert for one in verdicts(watching, steps) for alert in one.alerts]
+    assert watching.first_sign(6) == first
+    fell = next(alert for alert in found if alert.rule == "mi")
+    assert (fell.since, fell.fork_before) == (3, min(first, 3 if kl_from > 5 else first))
+
+
 def test_a_fall_from_the_best_began_after_the_best() -> None:
     # means of two: 0.8 at step 3, then 0.7, 0.45, 0.3, which is below half of 0.8
     one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, mean_over=2, steps=1)
