@@ -105,7 +105,7 @@ def test_a_run_that_lost_its_container_while_stopping_is_stopped(run: Run) -> No
 @pytest.mark.slow
 def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(workplace: Workplace) -> None:
     container = workplace.start_worker("workers.launch.in_container")
-    run = workplace.submit(steps=60, step_seconds=0.1)
+    run = workplace.submit(steps=200, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 3)
     container.terminate()
     assert container.wait(timeout=20) == 0
