@@ -46,6 +46,7 @@ class Ended:
 
     config: RunConfig
     directory: Path
+    rule: str
     alerts: list[AlertRaised]
     before: int
     step: int
@@ -80,7 +81,7 @@ def ended(config: RunConfig, directory: Path) -> Ended | None:
     steps = [int(path.name.removeprefix("step_")) for path in (directory / "checkpoints").glob("step_*")]
     alerts = [event for event in events if isinstance(event, AlertRaised)]
     since = [alert for alert in alerts if alert.step >= before]
-    return Ended(config, directory, since, before, max((step for step in steps if step < before), default=0))
+    return Ended(config, directory, last.rule, since, before, max((step for step in steps if step < before), default=0))
 
 
 def continued(run: Ended, arm: str) -> RunConfig:
@@ -100,7 +101,7 @@ def result(cause: str, run: Ended, root: Path) -> dict[str, Any]:
     found: dict[str, Any] = {
         "cause": cause,
         "seed": run.config.seed,
-        "alert": next((alert.rule for alert in reversed(run.alerts)), ""),
+        "ended_by": run.rule,
         "ended_at": read_events(run.directory)[-1].step,
         "first_sign": run.before,
         "from_step": run.step,

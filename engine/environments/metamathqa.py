@@ -70,6 +70,7 @@ class MetaMathQA(QuestionEnvironment):
             "parameters": {"most_steps": 1, "generate_up_to": 60, "retry_factor": 0},
             "max_turns": 1,
             "max_actions": 1,
+            "max_response_tokens": 60,
         },
     }
     form: ClassVar[str] = "Answer with the number alone."

@@ -127,4 +127,4 @@ def test_a_shipped_config_trains_a_bundled_model_on_examples_of_environments(pat
         example = environment_class(environment.kind).examples[environment.tag]
         fields = {"kind": environment.kind, "tag": environment.tag, **example}
         assert environment == EnvironmentConfig.model_validate(fields)
-        assert environment.kind in {component.config["kind"] for component in known.mix}
+        assert environment.kind in {environment_class(component.config["kind"]).kind for component in known.mix}
