@@ -120,4 +120,4 @@ def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(wor
     workplace.start_worker("workers.launch.in_container")
     run = wait_for_state(run, "finished")
     assert [e["resumed_from"] for e in events_in_file(run) if e["kind"] == "run_started"] == [None, saved]
-    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 61))
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 201))
