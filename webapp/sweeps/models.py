@@ -14,6 +14,7 @@ from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
+from webapp.runs.priorities import NUMBERS
 
 MOST_AT_ONCE = 64
 MOST_RETRIES = 10
@@ -26,11 +27,11 @@ class SweepState(models.TextChoices):
 
 
 class Priority(models.IntegerChoices):
-    """Of its runs in the queue."""
+    """Of its runs in the queue, where it is the same number as that of single runs."""
 
-    AFTER = -1, "After other runs"
-    NORMAL = 0, "Normal"
-    BEFORE = 1, "Before other runs"
+    LOW = NUMBERS["low"], "Low"
+    NORMAL = NUMBERS["normal"], "Normal"
+    HIGH = NUMBERS["high"], "High"
 
 
 class Sweep(models.Model):

@@ -45,7 +45,7 @@ def test_a_sign_between_two_readings_began_with_another_that_every_step_can_show
     found = [alert for one in verdicts(watching, steps) for alert in one.alerts]
     assert watching.first_sign(6) == first
     fell = next(alert for alert in found if alert.rule == "mi")
-    assert (fell.since, fell.fork_before) == (3, min(first, 3 if kl_from > 5 else first))
+    assert (fell.since, fell.fork_before) == (3, first)
 
 
 def test_a_fall_from_the_best_began_after_the_best() -> None:

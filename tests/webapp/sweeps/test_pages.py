@@ -205,7 +205,7 @@ def test_buttons_stop_hold_and_resume(browser: Client, user: User) -> None:
 
 def test_limits_are_changed_and_apply_at_once(browser: Client, user: User) -> None:
     sweep = a_sweep(user)
-    browser.post(f"/sweeps/{sweep.pk}/limits/", {"at_once": "5", "retries": "3", "priority": "-1"})
+    browser.post(f"/sweeps/{sweep.pk}/limits/", {"at_once": "5", "retries": "3", "priority": "-1000"})
     assert len(queued(sweep)) == 5 and Sweep.objects.get().retries == 3
     refused = browser.post(f"/sweeps/{sweep.pk}/limits/", {"at_once": "-1", "retries": "3"}, follow=True)
     assert "Nothing was changed." in text_of(refused) and Sweep.objects.get().at_once == 5

@@ -168,13 +168,13 @@ def test_a_deleted_run_is_planned_again(user: User) -> None:
 
 
 def test_a_sweep_after_other_runs_waits_behind_those_that_are_queued_later(user: User) -> None:
-    sweep = a_sweep(user, at_once=1, priority=Priority.AFTER)
+    sweep = a_sweep(user, at_once=1, priority=Priority.LOW)
     single = submit_run(owner=user, config=RunConfig(), name="single")
     assert [run.name for run in queue.waiting()] == ["single", queued(sweep)[0].name]
     end(single, RunState.FINISHED)
     end(queued(sweep)[0], RunState.CRASHED)
     advance_all()
-    assert queued(sweep)[0].priority == Priority.AFTER
+    assert queued(sweep)[0].priority == Priority.LOW
 
 
 def test_a_run_that_cannot_be_launched_says_why_and_holds_up_no_other(user: User) -> None:

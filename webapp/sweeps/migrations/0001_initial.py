@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('running', 'Running'), ('stopped', 'Stopped'), ('finished', 'Finished')], default='running', max_length=10)),
                 ('at_once', models.PositiveSmallIntegerField(default=1)),
                 ('retries', models.PositiveSmallIntegerField(default=1)),
-                ('priority', models.SmallIntegerField(choices=[(-1, 'After other runs'), (0, 'Normal'), (1, 'Before other runs')], default=0)),
+                ('priority', models.SmallIntegerField(choices=[(-1000, 'Low'), (0, 'Normal'), (1000, 'High')], default=0)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='environments.environmentversion')),
