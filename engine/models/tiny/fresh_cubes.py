@@ -29,7 +29,7 @@ from engine.environments.problems import problem_id, split_of_problem
 from engine.environments.rubiks_cube import COLOURS, CORNER_NAMES, RubiksCube
 
 # share of the cubes at each distance from solved
-SHARES: Final = {1: 0.02, 2: 0.04, 3: 0.08, 4: 0.14, 5: 0.20, 6: 0.22, 7: 0.18, 8: 0.12}
+SHARES: Final = {1: 0.02, 2: 0.04, 3: 0.07, 4: 0.11, 5: 0.16, 6: 0.22, 7: 0.22, 8: 0.16}
 
 
 class FreshCubes(RubiksCube):
@@ -45,7 +45,7 @@ class FreshCubes(RubiksCube):
     def step(self, action: int) -> tuple[str, float, bool, bool, Info]:
         action = self.checked(action, over=self.over)
         distance = self.distance
-        nearer = TURNS[action] in self._nearer()
+        nearer = TURNS[action] in self.nearer
         self.steps += 1
         self.over = self.steps >= self.config.max_steps
         self._draw()
@@ -56,25 +56,21 @@ class FreshCubes(RubiksCube):
         return UNKNOWN
 
     def scripted_action(self, rng: np.random.Generator) -> str:
-        nearer = self._nearer()
-        return nearer[int(rng.integers(len(nearer)))]
+        return self.nearer[int(rng.integers(len(self.nearer)))]
 
     def random_action(self, rng: np.random.Generator) -> str:
         return GENERATORS[int(rng.integers(len(GENERATORS)))]
 
-    def _nearer(self) -> list[str]:
-        """The turns that shorten the shortest solution."""
-        ahead = {name: int(distances()[position_index(turn(self.stickers, name))]) for name in GENERATORS}
-        return [name for name, distance in ahead.items() if distance < self.distance]
-
     def _draw(self) -> None:
-        """Another cube of training."""
+        """Another cube of training, and the turns that bring it nearer to solved."""
         while True:
             self.distance = int(self._chance.choice(list(SHARES), p=list(SHARES.values())))
             positions = _positions_at(self.distance)
             self.stickers = stickers_at(int(positions[int(self._chance.integers(len(positions)))]))
             if split_of_problem(problem_id(self)) == "train":
-                return
+                break
+        ahead = {name: int(distances()[position_index(turn(self.stickers, name))]) for name in GENERATORS}
+        self.nearer = [name for name, distance in ahead.items() if distance < self.distance]
 
 
 @lru_cache(maxsize=len(SHARES))
