@@ -29,7 +29,7 @@ from engine.environments.problems import problem_id, split_of_problem
 from engine.environments.rubiks_cube import COLOURS, CORNER_NAMES, RubiksCube
 
 # share of the cubes at each distance from solved
-SHARES: Final = {1: 0.02, 2: 0.04, 3: 0.07, 4: 0.11, 5: 0.16, 6: 0.22, 7: 0.22, 8: 0.16}
+SHARES: Final = {1: 0.03, 2: 0.06, 3: 0.12, 4: 0.20, 5: 0.27, 6: 0.20, 7: 0.12}
 
 
 class FreshCubes(RubiksCube):
@@ -83,8 +83,8 @@ def _colours(corner: int, twist: int) -> str:
     return " ".join(COLOURS[SOLVED[indices[(offset - twist) % 3]]] for offset in range(3))
 
 
-# A line per corner and per piece in it, twisted in three ways; and turns with what precedes them in a response.
+# A line with its end for each corner and piece in it, twisted in three ways; turns, and with the space before them.
 CORNER_LINES: Final = tuple(
-    f"{name}: {_colours(piece, twist)}" for name, piece, twist in product(CORNER_NAMES, range(8), range(3))
+    f"{name}: {_colours(piece, twist)}\n" for name, piece, twist in product(CORNER_NAMES, range(8), range(3))
 )
 TURN_WORDS: Final = tuple(f"{before}{name}" for before, name in product(("", " "), TURNS) if name.endswith("'"))

@@ -197,15 +197,15 @@ BOARDS = Recipe(
 CUBES = Recipe(
     name="tiny-cube",
     title="Starboard tiny cube",
-    imitated="single turns of Rubik's cube, each of another cube one to eight turns from solved",
+    imitated="single turns of Rubik's cube, each of another cube one to seven turns from solved",
     mix=(
         MixComponent(share=1.0, config={**_example(*FIVE_TURNS), "kind": "engine.models.tiny.fresh_cubes:FreshCubes"}),
     ),
     measured=(_example(*FIVE_TURNS),),
     random_share=0.2,
-    passes=(16384,),
+    passes=(8192,),
     window=LastTurns(turns=1),
-    rows_per_update=12,
+    rows_per_update=8,
     phrases=(*CORNER_LINES, *TURN_WORDS),
     prompt_tokens=True,
     split_lines=True,

@@ -55,7 +55,7 @@ def test_the_lines_of_corners_are_all_that_there_are() -> None:
     cube.reset(seed=2)
     seen = set()
     for _ in range(20):
-        seen |= set(cube.render().splitlines())
+        seen |= {f"{line}\n" for line in cube.render().splitlines()}
         cube.step(TURNS.index(cube.random_action(RNG)))
     assert seen < set(CORNER_LINES)
     assert len(set(CORNER_LINES)) == 192
