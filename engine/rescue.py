@@ -12,14 +12,15 @@ The changes follow the signs that the run's alerts found, since each kind of col
 
 Regularisers can drown the task's gradient (arXiv 2604.06268), so unless exploration was lost, an entropy bonus above
 the default is lowered to it. A rate under which a sign begins within ten steps is far too high, and is divided by ten;
-others by about three.
+others by about three. Where the rate rises, in a warm-up or by its schedule, that is the rate of the step at which the
+first sign began, and the rise ends there.
 
 `python -m benchmarks.science.rescue` measures how often that helps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +29,8 @@ from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.config.live import value_of, with_fields
 from engine.config.reading import build_config
+from engine.config.schedules import ConstantSchedule, ExponentialSchedule
+from engine.diagnostics.held_out import AREA as HELD_OUT
 
 RATE_FACTOR, EARLY_FACTOR = 0.3, 0.1
 EARLY = 10  # steps
@@ -98,10 +101,10 @@ def signs_of(alerts: Iterable[Raised]) -> list[Sign]:
 Settings = dict[str, Any]  # by dotted field
 
 
-def smaller_updates(config: RunConfig, rate: float) -> Settings:
+def smaller_updates(config: RunConfig, rate: Settings) -> Settings:
     clip = min(config.loss.clip_low, SYMMETRIC_CLIP)
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "optimizer.updates_per_step": max(1, config.optimizer.updates_per_step // 2),
         "optimizer.epochs": 1,
         "loss.clip_high": min(config.loss.clip_high, clip),
@@ -109,18 +112,18 @@ def smaller_updates(config: RunConfig, rate: float) -> Settings:
     }
 
 
-def more_exploration(config: RunConfig, rate: float) -> Settings:
+def more_exploration(config: RunConfig, rate: Settings) -> Settings:
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "loss.clip_high": max(config.loss.clip_high, HIGHER_CLIP),
         "loss.entropy_coefficient": max(config.loss.entropy_coefficient, ENTROPY_BONUS),
     }
 
 
-def informative_groups(config: RunConfig, rate: float) -> Settings:
+def informative_groups(config: RunConfig, rate: Settings) -> Settings:
     unfiltered = not config.filter.selects
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "filter": (FILTER if unfiltered else config.filter).model_dump(mode="json"),
         **_small_bonus(config),
     }
@@ -130,19 +133,40 @@ def _small_bonus(config: RunConfig) -> Settings:
     return {"loss.entropy_coefficient": min(config.loss.entropy_coefficient, ENTROPY_BONUS)}
 
 
-def lower_rate(config: RunConfig, first: Sign) -> float:
-    """Of the rate in force when the first sign began, which a warm-up keeps below that of the configuration."""
-    factor = EARLY_FACTOR if first.since <= EARLY else RATE_FACTOR
-    rate = config.optimizer.learning_rate
-    if 0 < first.since < config.optimizer.warmup_steps:
-        rate = learning_rate(config.optimizer, first.since, steps=config.steps)
-    return float(f"{factor * rate:.2g}")
+def lower_rate(config: RunConfig, signs: Sequence[Sign]) -> Settings:
+    """Of the rate in force when the first sign began; a rise of the rate ends there."""
+    optimizer, before = config.optimizer, config.model.start_from.steps_before
+    first = first_of(signs)
+    factor = EARLY_FACTOR if first is not None and first <= EARLY else RATE_FACTOR
+    if first is None:
+        return _rate(factor * optimizer.learning_rate)
+    step = before + max(1, first)
+    grows = isinstance(optimizer.schedule, ExponentialSchedule) and optimizer.schedule.final_ratio > 1
+    warms_up = step < optimizer.warmup_steps
+    rises = grows or warms_up
+    then = learning_rate(optimizer, step, steps=before + config.steps) if rises else optimizer.learning_rate
+    return {
+        **_rate(factor * then),
+        **({"optimizer.warmup_steps": step} if warms_up else {}),
+        **({"optimizer.schedule": ConstantSchedule().model_dump(mode="json")} if grows else {}),
+    }
 
 
-Cause = Callable[[RunConfig, float], Settings]
+def _rate(value: float) -> Settings:
+    return {"optimizer.learning_rate": float(f"{value:.2g}")}
+
+
+def first_of(signs: Sequence[Sign]) -> int | None:
+    """The step at which the first sign began. Held-out success is measured seldom, so a sign of it may have begun long
+    after the evaluation before: it counts only where there is no other."""
+    dated = [sign.since for sign in signs if not sign.metric.startswith(HELD_OUT)]
+    return min(dated or [sign.since for sign in signs], default=None)
+
+
+Cause = Callable[[RunConfig, Settings], Settings]
 EXPLORATION = ("policy/entropy", "reward/within_group_std", "collapse/conditional_entropy_token")
 TEMPLATES = ("collapse/mi_ratio", "collapse/mutual_information", "collapse/template_share")
-UNKNOWN = Sign(rule="", metric="", rose=True, since=EARLY + 1)
+UNKNOWN = Sign(rule="", metric="", rose=True, since=0)
 
 
 def cause_of(sign: Sign) -> Cause:
@@ -153,11 +177,12 @@ def cause_of(sign: Sign) -> Cause:
 
 
 def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
-    """What to change for `signs`, of which the first decides where two disagree; at least smaller updates."""
+    """What to change in `config`, that of the run which showed the `signs`; at least smaller updates. Where two signs
+    disagree, the first decides."""
     found: dict[str, Remedy] = {}
-    given = [*signs] or [UNKNOWN]
-    rate = lower_rate(config, min(given, key=lambda sign: sign.since))
-    for sign in given:
+    given = [*signs]
+    rate = lower_rate(config, given)
+    for sign in given or [UNKNOWN]:
         for field, new in cause_of(sign)(config, rate).items():
             old = value_of(config, field)
             known = found.get(field)

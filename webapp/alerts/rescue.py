@@ -9,6 +9,7 @@ from engine.config import RunConfig
 from engine.errors import ConfigError
 from engine.rescue import Remedy, Sign, remedies, sign_of, signs_of, with_remedies
 from webapp.forms.texts import text_of
+from webapp.runs.live_settings import current
 from webapp.runs.models import Alert, Run
 
 Shown = tuple[str, str, str, str]  # field, before, after, the rules that it answers
@@ -25,10 +26,11 @@ def signs_between(run: Run, *, since: int, until: int) -> list[Sign]:
 
 
 def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
-    """`config` with what the alert and the signs that were open with it suggest; unchanged where that does not fit."""
+    """`config`, that of a fork, with what the alert and the signs that were open with it suggest to change in the
+    run's; unchanged where that does not fit."""
     signs = signs_between(alert.run, since=begun_at(alert), until=alert.step) or [sign_of(alert)]
-    changes = remedies(config, signs)
     try:
+        changes = remedies(current(alert.run), signs)
         return with_remedies(config, changes), changes
     except ConfigError:
         return config, []
