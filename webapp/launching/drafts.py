@@ -126,7 +126,8 @@ def _check_budget(made: Draft, config: RunConfig, field_of: Callable[[str], str]
 
 
 def _warn(made: Draft, config: RunConfig) -> None:
-    if config.optimizer.learning_rate >= 1e-3 and config.model.path in BUNDLED:
+    highest = config.optimizer.learning_rate * max(1.0, config.optimizer.schedule.share(1.0))
+    if highest >= 1e-3 and config.model.path in BUNDLED:
         made.warnings.append("About half of all runs of a small model collapse at learning rates of 0.001 and above.")
     _warn_of_size(made, config)
     critic = config.algorithm.critic_settings
