@@ -13,7 +13,11 @@ import { refreshRows } from "../../lists/refresh_rows.js";
 /** @type {Record<string, [tone: string, words: string, title: string]>} */
 const MARKS = {
   best: ["good", "best held-out success", "Of the checkpoints that exist, the highest success in held-out evaluation"],
-  alone: ["neutral", "only one evaluated", "The only checkpoint with a held-out evaluation, so there is none to compare"],
+  alone: [
+    "neutral",
+    "only one evaluated",
+    "The only checkpoint with a held-out evaluation, so there is none to compare",
+  ],
   below: [
     "warn",
     "below the start",
