@@ -55,8 +55,8 @@ class CosineSchedule(_Falling):
 
 
 class ExponentialSchedule(Section):
-    """Changes by the same factor at every step. Rising, it is a range test (arXiv 1506.01186): it shows at which rate a
-    run breaks."""
+    """Stays for a while, then changes by the same factor at every step. Rising, it is a range test (arXiv 1506.01186):
+    it shows at which rate a run breaks."""
 
     type: Literal["exponential"] = "exponential"
     final_ratio: float = Field(
@@ -67,8 +67,15 @@ class ExponentialSchedule(Section):
         "to find the rate that is too high.",
     )
 
+    hold: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of the steps after the warm-up for which the rate stays as it is before it changes.",
+    )
+
     def share(self, done: float) -> float:
-        return self.final_ratio**done
+        return self.final_ratio ** (max(0.0, done - self.hold) / (1 - self.hold))
 
 
 Schedule = Annotated[

@@ -47,6 +47,13 @@ def test_an_exponential_rate_changes_by_the_same_factor_each_step() -> None:
     assert found[1] == pytest.approx([0.1, 0.05, 0.025, 0.0125])
 
 
+def test_an_exponential_rate_may_stay_for_a_while_before_it_changes() -> None:
+    # half of four steps at 0.1, then twice as much at each of the two others
+    optimizer = OptimizerConfig(learning_rate=0.1, schedule=ExponentialSchedule(final_ratio=4, hold=0.5))
+    found = [learning_rate(optimizer, step, steps=4) for step in (1, 2, 3, 4)]
+    assert found == pytest.approx([0.1, 0.1, 0.2, 0.4])
+
+
 def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
     optimizer = OptimizerConfig(learning_rate=0.1, schedule=LinearSchedule(minimum_ratio=0.5))
     assert learning_rate(optimizer, 9, steps=4) == pytest.approx(0.05)
