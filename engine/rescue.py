@@ -21,7 +21,7 @@ first sign began, and the rise ends there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.algorithms.filters import TopP
@@ -34,6 +34,7 @@ from engine.diagnostics.held_out import AREA as HELD_OUT
 
 RATE_FACTOR, EARLY_FACTOR = 0.3, 0.1
 EARLY = 10  # steps
+RATE = "optimizer.learning_rate"
 SYMMETRIC_CLIP, HIGHER_CLIP = 0.2, 0.28
 ENTROPY_BONUS = 0.001
 FILTER = TopP(value=0.9)
@@ -52,12 +53,14 @@ class Sign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """One changed setting. `because` names the rules that it answers."""
+    """One changed setting. `because` names the rules that it answers; `then` is the value that was in force when the
+    first sign began, of a rate that rises."""
 
     field: str
     old: Any
     new: Any
     because: tuple[str, ...]
+    then: Any = None
 
 
 class Raised(Protocol):
@@ -135,25 +138,38 @@ def _small_bonus(config: RunConfig) -> Settings:
 
 def lower_rate(config: RunConfig, signs: Sequence[Sign]) -> Settings:
     """Of the rate in force when the first sign began; a rise of the rate ends there."""
-    optimizer, before = config.optimizer, config.model.start_from.steps_before
     first = first_of(signs)
     factor = EARLY_FACTOR if first is not None and first <= EARLY else RATE_FACTOR
-    if first is None:
-        return _rate(factor * optimizer.learning_rate)
-    step = before + max(1, first)
-    grows = isinstance(optimizer.schedule, ExponentialSchedule) and optimizer.schedule.final_ratio > 1
-    warms_up = step < optimizer.warmup_steps
-    rises = grows or warms_up
-    then = learning_rate(optimizer, step, steps=before + config.steps) if rises else optimizer.learning_rate
-    return {
-        **_rate(factor * then),
-        **({"optimizer.warmup_steps": step} if warms_up else {}),
-        **({"optimizer.schedule": ConstantSchedule().model_dump(mode="json")} if grows else {}),
-    }
+    changes: Settings = {RATE: _rounded(factor * rate_at(config, first))}
+    if first is not None:
+        if (step := _step_of_all(config, first)) < config.optimizer.warmup_steps:
+            changes["optimizer.warmup_steps"] = step
+        if _grows(config):
+            changes["optimizer.schedule"] = ConstantSchedule().model_dump(mode="json")
+    return changes
 
 
-def _rate(value: float) -> Settings:
-    return {"optimizer.learning_rate": float(f"{value:.2g}")}
+def rate_at(config: RunConfig, first: int | None) -> float:
+    """At the step of the first sign if the rate rises there; else the highest, of which a schedule takes its share."""
+    optimizer = config.optimizer
+    step = _step_of_all(config, first or 0)
+    if first is None or not (_grows(config) or step < optimizer.warmup_steps):
+        return optimizer.learning_rate
+    return learning_rate(optimizer, step, steps=config.model.start_from.steps_before + config.steps)
+
+
+def _step_of_all(config: RunConfig, step: int) -> int:
+    """With those before a fork, from which warm-up and schedule count."""
+    return config.model.start_from.steps_before + max(1, step)
+
+
+def _grows(config: RunConfig) -> bool:
+    schedule = config.optimizer.schedule
+    return isinstance(schedule, ExponentialSchedule) and schedule.final_ratio > 1
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")
 
 
 def first_of(signs: Sequence[Sign]) -> int | None:
@@ -188,9 +204,11 @@ def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
             known = found.get(field)
             if known is not None and known.new == new:
                 names = (*known.because, sign.rule)
-                found[field] = Remedy(field=field, old=old, new=new, because=names)
+                found[field] = replace(known, because=names)
             elif known is None and new != old:
                 found[field] = Remedy(field=field, old=old, new=new, because=(sign.rule,) if sign.rule else ())
+    if RATE in found and (then := rate_at(config, first_of(given))) != found[RATE].old:
+        found[RATE] = replace(found[RATE], then=_rounded(then))
     return list(found.values())
 
 

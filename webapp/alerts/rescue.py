@@ -37,7 +37,13 @@ def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
 
 
 def shown(changes: Iterable[Remedy]) -> list[Shown]:
-    return [(one.field, _text(one.old), _text(one.new), ", ".join(one.because)) for one in changes]
+    return [(one.field, _before(one), _text(one.new), ", ".join(one.because)) for one in changes]
+
+
+def _before(one: Remedy) -> str:
+    """A rate that rises is not understood by the value that it began with."""
+    then = "" if one.then is None else f" ({_text(one.then)} at the first sign)"
+    return _text(one.old) + then
 
 
 def _text(value: Any) -> str:
