@@ -56,9 +56,7 @@ def test_a_rate_that_its_schedule_raises_stops_rising() -> None:
     )
     found = changed(rising, sign("policy/kl", since=20))
     assert (found["optimizer.learning_rate"], found["optimizer.schedule"]) == (1.2e-4, {"type": "constant"})
-    rate = next(
-        one for one in remedies(rising, [sign("policy/kl", since=20)]) if one.field == "optimizer.learning_rate"
-    )
+    rate = {one.field: one for one in remedies(rising, [sign("policy/kl", since=20)])}["optimizer.learning_rate"]
     assert (rate.old, rate.then, rate.new) == (1e-4, 4e-4, 1.2e-4)
     found = changed(falling, sign("policy/kl", since=20))
     assert found["optimizer.learning_rate"] == 3e-5 and "optimizer.schedule" not in found
