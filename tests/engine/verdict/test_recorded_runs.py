@@ -1,7 +1,7 @@
 """The verdict on recorded runs, step by step: when each stage of a collapse shows, and what intact runs show.
 
 `recordings` has the starter run and three of *Watch a collapse*, with all metrics that rules read; `docs/findings` has
-success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside those of the alert rules.
+success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside those of the rules.
 """
 
 from __future__ import annotations
