@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from engine.config import RunConfig, problems_by_field
 from engine.sweeps.configurations import Configurations, configurations_of, refusal
 from engine.sweeps.plan import SweepPlan
-from engine.sweeps.points import Point, Trial, points_of, trials_of
+from engine.sweeps.points import Point, Trial, point_by_point, points_of, trials_of
 from webapp.launching import drafts
 
 
@@ -37,8 +37,27 @@ class SweepDraft:
         """By key of the point."""
         return {point.key: config for point, config in self.configurations.found}
 
+    @property
+    def run_count(self) -> int:
+        """Of all runs, also those of points that an adaptive search has yet to propose."""
+        if self.plan is None:
+            return 0
+        return (self.plan.points if self.plan.method == "tpe" else len(self.points)) * len(self.plan.seeds)
+
+    def expected_configs(self) -> list[RunConfig]:
+        """Of all configurations; those that an adaptive search has yet to propose as the first ones are."""
+        found = list(self.configs.values())
+        if self.plan is None or self.plan.method != "tpe" or not found:
+            return found
+        return [found[index % len(found)] for index in range(self.plan.points)]
+
     def trials(self) -> list[Trial]:
-        return list(trials_of(self.points, self.plan.seeds, self.plan.sweep_seed)) if self.plan else []
+        """In the order of launch; of an adaptive search the first ones."""
+        if self.plan is None:
+            return []
+        if self.plan.method == "tpe":
+            return list(point_by_point(self.points, self.plan.seeds))
+        return list(trials_of(self.points, self.plan.seeds, self.plan.sweep_seed))
 
 
 def draft(base: RunConfig, data: Mapping[str, Any], *, first: Sequence[str] = ()) -> SweepDraft:

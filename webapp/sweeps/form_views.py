@@ -17,6 +17,7 @@ from webapp.sweeps.drafts import SweepDraft
 from webapp.sweeps.estimates import duration, estimate
 from webapp.sweeps.forms import CONFIRM_ABOVE, MethodChoice, SweepForm
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority
+from webapp.sweeps.results import MEASURES
 from webapp.sweeps.services import create
 from webapp.sweeps.swept_fields import swept_fields
 
@@ -47,6 +48,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "fields": swept_fields(form.base) if form.base else [],
         "presets": sweep_presets().items(),
         "methods": MethodChoice.choices,
+        "objectives": MEASURES.items(),
         "priorities": [(str(value), label) for value, label in Priority.choices],
         "most_at_once": MOST_AT_ONCE,
         "most_retries": MOST_RETRIES,
@@ -66,7 +68,7 @@ def check(request: HttpRequest) -> HttpResponse:
 
 
 def _to_confirm(form: SweepForm, made: SweepDraft) -> bool:
-    count = len(made.trials())
+    count = made.run_count
     return count > CONFIRM_ABOVE and form.confirm.strip() != str(count)
 
 
@@ -76,15 +78,17 @@ def _preview(form: SweepForm, made: SweepDraft) -> dict[str, Any]:
     at_once = int(form.at_once)
     seeds = made.plan.seeds
     points = made.points
-    expected = estimate(made.configs.values(), len(seeds), min(at_once, slots()))
-    runs = len(points) * len(seeds)
+    expected = estimate(made.expected_configs(), len(seeds), min(at_once, slots()))
+    runs = made.run_count
     return {
         "draft": made,
         "seeds": seeds,
         "axes": [axis.name for axis in made.plan.axes],
         "points": [[point.labels[axis.name] for axis in made.plan.axes] for point in points[:SHOWN]],
         "hidden": max(0, len(points) - SHOWN),
-        "configurations": len(points),
+        "configurations": runs // len(seeds),
+        "to_propose": runs // len(seeds) - len(points),
+        "prunes": made.plan.pruning is not None,
         "runs": runs,
         "sum": f"{runs:,} run{'' if runs == 1 else 's'}",
         "steps": f"{expected.steps:,}",

@@ -34,9 +34,12 @@ class MethodChoice(TextChoices):
     GRID = "grid", "Grid: every combination"
     RANDOM = "random", "Random: independent draws"
     SOBOL = "sobol", "Sobol: draws that cover the ranges evenly"
+    TPE = "tpe", "Adaptive: draws that follow the results (TPE)"
 
 
-TEXTS = ("points", "sweep_seed", "seeds", "at_once", "retries", "priority", "confirm")  # fields with a default
+# fields with a default
+TEXTS = ("points", "sweep_seed", "seeds", "objective", "at_once", "retries", "priority", "confirm")
+OF_PRUNING = ("first", "every", "fewest")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +60,12 @@ class SweepForm:
     retries: str = "1"
     priority: str = "0"
     confirm: str = ""
+    objective: str = "success"
+    prune_median: bool = False
+    prune_collapse: bool = False
+    prune_first: str = "10"
+    prune_every: str = "10"
+    prune_fewest: str = "4"
     sweep_preset: SweepPreset | None = None
 
     @property
@@ -81,8 +90,16 @@ class SweepForm:
         problems += self._problems_of_limits()
         if problems:
             return SweepDraft(problems=problems)
-        data = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
-        return draft(self.base, data if self.method == MethodChoice.GRID else {**data, "points": self.points})
+        data: dict[str, Any] = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
+        if self.method != MethodChoice.GRID:
+            data |= {"points": self.points, "objective": self.objective, "pruning": self._pruning()}
+        return draft(self.base, data)
+
+    def _pruning(self) -> dict[str, Any] | None:
+        if not (self.prune_median or self.prune_collapse):
+            return None
+        numbers = {name: getattr(self, f"prune_{name}") for name in OF_PRUNING}
+        return {"median": self.prune_median, "collapse": self.prune_collapse, **numbers}
 
     def _problems_of_limits(self) -> list[str]:
         limits = {
@@ -144,7 +161,8 @@ def posted(data: QueryDict) -> SweepForm:
         rows=posted_rows(data),
         method=data.get("method", MethodChoice.GRID),
     )
-    for name in TEXTS:
+    form.prune_median, form.prune_collapse = "prune_median" in data, "prune_collapse" in data
+    for name in (*TEXTS, *(f"prune_{one}" for one in OF_PRUNING)):
         if name in data:
             setattr(form, name, data[name])
     return form
@@ -181,8 +199,13 @@ def _of_preset(preset: SweepPreset) -> SweepForm:
 
 
 def _of_plan(plan: SweepPlan) -> SweepForm:
+    pruning = plan.pruning
     return SweepForm(
         base=None,
+        objective=plan.objective,
+        prune_median=pruning is not None and pruning.median,
+        prune_collapse=pruning is not None and pruning.collapse,
+        **{f"prune_{name}": str(getattr(pruning, name)) for name in OF_PRUNING if pruning is not None},
         rows=rows_of(plan.axes),
         method=plan.method,
         points=str(plan.points),

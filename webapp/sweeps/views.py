@@ -19,7 +19,7 @@ from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep, Sw
 from webapp.sweeps.results import MEASURES, SweepResults, estimate_text, labelled
 
 PAGE = 50
-METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws"}
+METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws", "tpe": "Adaptive search"}
 
 
 @require_safe
@@ -62,7 +62,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
     measure = request.GET.get("measure", "")
-    measure = measure if measure in MEASURES else "success"
+    measure = measure if measure in MEASURES else sweep.parsed_plan().objective
     tags = [str(one["tag"]) for one in sweep.config["environments"]]
     environment = request.GET.get("environment", "")
     environment = environment if environment in tags else ""
@@ -79,6 +79,8 @@ def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
         "others": best.compared - 1 if best else 0,
         "best_labels": labelled(best.point, found.axes) if best else [],
         "configurations": found.configurations(),
+        "improvements": [(one, labelled(one.point, found.axes)) for one in found.improvements()],
+        "plan_adapts": found.plan.method == "tpe",
         "charts": {"axes": found.charts(), "measure": MEASURES[measure], "share": measure == "success"},
         "heat_map": found.heat_map(request.GET.get("across", ""), request.GET.get("down", "")),
         "levelled": [axis.name for axis in found.plan.axes if axis.type != "range"],
