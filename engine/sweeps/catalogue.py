@@ -20,11 +20,11 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 
 class SweepPreset(Section):
     """`base` is a preset of runs, which `changes` alter for every run. `source` says where the sweep comes from and
-    what is smaller here."""
+    what is smaller here. A file of this shape is what the API and `starboard sweeps create` take, too."""
 
-    title: str
-    description: str
-    source: str
+    title: str = Field("", max_length=80)
+    description: str = ""
+    source: str = ""
     base: str = "starter"
     changes: dict[str, Value] = Field(default_factory=dict)
     plan: SweepPlan

@@ -28,7 +28,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """GET shows the form; POST launches the sweep or shows what is wrong."""
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
-    form = forms.posted(request.POST) if request.method == "POST" else forms.begun(request)
+    form = forms.posted(request.POST, request.user) if request.method == "POST" else forms.begun(request)
     made = form.draft()
     if request.method == "POST" and made.valid and form.base is not None and not _to_confirm(form, made):
         sweep = create(
@@ -63,7 +63,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def check(request: HttpRequest) -> HttpResponse:
     """What the form would launch, as a part of its page."""
-    form = forms.posted(request.POST)
+    form = forms.posted(request.POST, request.user)
     return render(request, "sweeps/_preview.html", _preview(form, form.draft()))
 
 

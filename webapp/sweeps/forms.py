@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from engine.config import RunConfig, problems_by_field
 from engine.sweeps.catalogue import SweepPreset, sweep_presets
 from engine.sweeps.plan import SweepPlan
+from webapp.audit.services import Actor
 from webapp.environments.models import EnvironmentVersion
+from webapp.environments.restrictions import refused_class
 from webapp.launching.presets import run_presets
 from webapp.launching.seeds import seeds_of
 from webapp.runs.live_settings import current
@@ -67,6 +69,7 @@ class SweepForm:
     prune_every: str = "10"
     prune_fewest: str = "4"
     sweep_preset: SweepPreset | None = None
+    user: Actor = None
 
     @property
     def base_json(self) -> str:
@@ -93,7 +96,7 @@ class SweepForm:
         data: dict[str, Any] = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
         if self.method != MethodChoice.GRID:
             data |= {"points": self.points, "objective": self.objective, "pruning": self._pruning()}
-        return draft(self.base, data)
+        return draft(self.base, data, user=self.user, version=self.version)
 
     def _pruning(self) -> dict[str, Any] | None:
         if not (self.prune_median or self.prune_collapse):
@@ -122,6 +125,13 @@ class SweepForm:
 
 
 def begun(request: HttpRequest) -> SweepForm:
+    """What the form begins with, for the user of the request."""
+    form = _begun(request)
+    form.user = request.user
+    return form
+
+
+def _begun(request: HttpRequest) -> SweepForm:
     """From another sweep, a run, a preset of sweeps, or the form of a run; else over the starter preset."""
     data = request.GET
     sweep = Sweep.objects.filter(pk=whole_number(data.get("sweep", "")) or 0).first()
@@ -150,9 +160,10 @@ def begun(request: HttpRequest) -> SweepForm:
                      at_once=str(slots()))  # fmt: skip
 
 
-def posted(data: QueryDict) -> SweepForm:
-    base, problem = _base(data.get("base", ""))
+def posted(data: QueryDict, user: Actor) -> SweepForm:
+    base, problem = _base(data.get("base", ""), user)
     form = SweepForm(
+        user=user,
         base=base,
         base_problem=problem,
         preset=data.get("preset", "")[:60] or "custom",
@@ -168,16 +179,25 @@ def posted(data: QueryDict) -> SweepForm:
     return form
 
 
-def _base(text: str) -> tuple[RunConfig | None, str]:
+def _base(text: str, user: Actor) -> tuple[RunConfig | None, str]:
     if len(text) > LONGEST_BASE:
         return None, "The base configuration is too long. Begin again from the form of a new run."
     try:
-        return RunConfig.model_validate(json.loads(text)), ""
+        data = json.loads(text)
+        # before it is read, which imports a class that it names
+        if reason := next(filter(None, (refused_class(kind, user) for kind in _kinds(data))), ""):
+            return None, f"The base configuration cannot be used. {reason}"
+        return RunConfig.model_validate(data), ""
     except ValidationError as error:
         name, why = problems_by_field(error, RunConfig)[0]
         return None, f"The base configuration cannot be used: {name}: {why}. Begin again from the form of a new run."
     except (ValueError, RecursionError):
         return None, "There is no base configuration. Begin from the form of a new run, or from a preset."
+
+
+def _kinds(data: Any) -> list[object]:
+    environments = data.get("environments") if isinstance(data, dict) else None
+    return [one.get("kind") for one in environments or [] if isinstance(one, dict)]
 
 
 def _of_sweep(sweep: Sweep) -> SweepForm:

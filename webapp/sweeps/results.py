@@ -41,9 +41,11 @@ class Member:
 class ConfigurationRow:
     """A configuration with its seeds. `runs` are the ids of those that there are, for a link that compares them."""
 
+    point: Point
     labels: list[str]
     members: list[Member]
-    text: str  # its estimate
+    estimate: Estimate | None
+    text: str
     is_best: bool = False
     pruned: str = ""
 
@@ -216,11 +218,14 @@ class SweepResults:
             by_point.setdefault(row.point_key, []).append(member)
         best = self.best.point.key if self.best and self.best.compared > 1 else ""
         reasons = self.pruned()
+        estimates = {point.key: effects.estimate([point], self.plan.seeds, self.scores) for point in self._points}
         return [
             ConfigurationRow(
+                point=point,
+                estimate=estimates[point.key],
                 labels=[str(point.labels.get(name, "")) for name in self.axes],
                 members=by_point[point.key],
-                text=self._text_of(effects.estimate([point], self.plan.seeds, self.scores)),
+                text=self._text_of(estimates[point.key]),
                 is_best=point.key == best,
                 pruned=reasons.get(point.key, ""),
             )

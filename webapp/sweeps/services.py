@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -62,13 +62,13 @@ def create(
     return sweep
 
 
-def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> int:
+def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user: Actor = None) -> int:
     """Plans what a plan with more values, draws or seeds adds to the sweep, and how many runs that is. Runs that it has
     stay as they are. Raises `Refused` for more than `most`, or if something of the former plan is missing."""
     if sweep.parsed_plan().method == "tpe":
-        return _extend_adaptive(sweep, data, most=most)
+        return _extend_adaptive(sweep, data, most=most, user=user)
     former = set(sweep.planned.values_list("point_key", "seed"))
-    made = draft(sweep.parsed_config(), data, first=[key for key, _ in former])
+    made = _draft(sweep, data, user, first=[key for key, _ in former])
     if made.plan is None or not made.valid:
         raise Refused(" ".join(made.problems))
     planned = {(trial.point.key, trial.seed) for trial in made.trials()}
@@ -88,9 +88,13 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> i
     return added
 
 
-def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int) -> int:
+def _draft(sweep: Sweep, data: Mapping[str, Any], user: Actor, *, first: Sequence[str] = ()) -> SweepDraft:
+    return draft(sweep.parsed_config(), data, first=first, user=user, version=sweep.environment_version)
+
+
+def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int, user: Actor) -> int:
     """Further seeds for the configurations that there are, and further configurations for it to propose."""
-    made = draft(sweep.parsed_config(), data)
+    made = _draft(sweep, data, user)
     if made.plan is None or not made.valid:
         raise Refused(" ".join(made.problems))
     former, plan = sweep.parsed_plan(), made.plan
