@@ -72,7 +72,9 @@ class SweepPlan(Section):
             seen |= axis.fields
         self._check_size()
         if self.pruning is not None and self.method == "grid":
-            raise ValueError("pruning: a grid has none, as the effects of its axes need every run. Draw configurations.")
+            raise ValueError(
+                "pruning: a grid has none, as the effects of its axes need every run. Draw configurations."
+            )
         if self.method == "tpe" and not self.axes:
             raise ValueError("method: an adaptive search needs an axis. Add one.")
         return self

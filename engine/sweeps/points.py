@@ -18,7 +18,6 @@ from typing import Any
 from engine.sweeps.axes import Axis, Level, RangeAxis, Value, label_of
 from engine.sweeps.plan import SweepPlan
 
-
 FIRST_POINTS = 10  # of an adaptive search, before it has results to follow
 
 

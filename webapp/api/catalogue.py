@@ -5,5 +5,12 @@ from __future__ import annotations
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import ingestion, runs, steering, sweeps, telemetry, verdicts
 
-RESOURCES = (runs.resource, steering.resource, telemetry.resource, verdicts.resource, ingestion.resource, sweeps.resource)
+RESOURCES = (
+    runs.resource,
+    steering.resource,
+    telemetry.resource,
+    verdicts.resource,
+    ingestion.resource,
+    sweeps.resource,
+)
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
-from engine.sweeps.configurations import Configurations, configurations_of, refusal
 from engine.sweeps.axes import RangeAxis
+from engine.sweeps.configurations import Configurations, configurations_of, refusal
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point, Trial, point_by_point, points_of, trials_of
 from webapp.audit.services import Actor

@@ -57,9 +57,7 @@ def tried_of(sweep: Sweep) -> list[Tried]:
     return [_tried(found, sweep, plan, scores) for found in rows.values()]
 
 
-def _tried(
-    rows: list[PlannedRun], sweep: Sweep, plan: SweepPlan, scores: dict[tuple[str, int], float]
-) -> Tried:
+def _tried(rows: list[PlannedRun], sweep: Sweep, plan: SweepPlan, scores: dict[tuple[str, int], float]) -> Tried:
     point = rows[0].point
     if any(row.pruned for row in rows) and plan.pruning is not None:
         curves = curves_of([row for row in rows if row.run_id], plan.objective)

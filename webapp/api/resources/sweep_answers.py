@@ -158,7 +158,10 @@ def sweep_detail(sweep: Sweep) -> dict[str, Any]:
             {"after": one.number, "value": one.value, "labels": dict(one.point.labels)} for one in found.improvements()
         ],
         "effects": [
-            {"axis": one["axis"], "levels": [{key: level[key] for key in LevelAnswer.model_fields} for level in one["points"]]}
+            {
+                "axis": one["axis"],
+                "levels": [{key: level[key] for key in LevelAnswer.model_fields} for level in one["points"]],
+            }
             for one in found.charts()
         ],
         "configurations": [

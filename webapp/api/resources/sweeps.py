@@ -277,5 +277,3 @@ def _check_confirmed(count: int, confirm: int | None) -> None:
             {"confirm": f"These are {count} runs{given}. More than {CONFIRM_ABOVE} need their number."},
             f"Send confirm as {count} to launch as many runs. Nothing was launched.",
         )
-
-
