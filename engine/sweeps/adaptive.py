@@ -1,5 +1,6 @@
 """The next point of an adaptive search, from what has been tried: Optuna's tree-structured Parzen estimator
-(Bergstra et al. 2011), with all axes together and points in progress taken for bad ones, so that those that run at once differ.
+(Bergstra et al. 2011), with all axes together. Points in progress are taken for bad ones, so that those that run at
+once differ.
 
 Nothing is stored here. The study is made anew from `tried` for each proposal, and the same `tried` gives the same
 proposal, whichever process asks.

@@ -72,8 +72,8 @@ def draft(
     user: Actor = None,
     version: EnvironmentVersion | None = None,
 ) -> SweepDraft:
-    """`data` as a plan over `base`, whose first environment is the `version` of the site if there is one. Of points with
-    the same configuration those whose keys are in `first` are kept. `user` may configure what it names."""
+    """`data` as a plan over `base`, whose first environment is the `version` of the site if there is one. Of points
+    with the same configuration those whose keys are in `first` are kept. `user` may configure what it names."""
     try:
         plan = SweepPlan.model_validate(data)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What an adaptive search has tried so far, read from the sweep's own rows, and the configuration that it tries next."""
+"""What an adaptive search has tried so far, read from the sweep's own rows, and what it tries next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training metric by which configurations of a sweep are compared before their last step, read from rows of steps."""
+"""The training metric by which configurations of a sweep are compared before their last step."""
 
 from __future__ import annotations
 

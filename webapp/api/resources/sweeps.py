@@ -50,8 +50,8 @@ class WantedSweep(Fields):
     preset: str = Field(default="", description="The key of a sweep that ships, as `list_sweep_presets` lists them.")
     definition: dict[str, Any] | None = Field(
         default=None,
-        description="`base` (a preset of runs) or `config`, `changes` of it by dotted field, `environment` (one of this "
-        "site), and `plan`: a `SweepPlan`.",
+        description="`base` (a preset of runs) or `config`, `changes` of it by dotted field, `environment` (one of "
+        "this site), and `plan`: a `SweepPlan`.",
     )
     toml: str | None = Field(default=None, description="The same as the text of a TOML file.")
     seeds: list[int] | None = Field(default=None, description="Training seeds in place of those of the plan.")
