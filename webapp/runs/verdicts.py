@@ -77,7 +77,8 @@ def status_of(run: Run) -> Status:
     if state == PRUNED:
         return Status(key="stopped", label="Pruned", reason=run.state_reason, icon=PRUNED)
     if state in (RunState.QUEUED, RunState.STARTING):
-        return _of_state("queued", "Waiting", run.wait_reason or "The engine is starting.")
+        waits = run.wait_reason or "The engine is starting."
+        return _of_state("queued", "Waiting", f"{run.state_reason} {waits}".strip())
     if state in (RunState.FAILED, RunState.CRASHED):
         return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
     if run.state == RunState.REPORTING and (since := _silent_since(run)) is not None:
