@@ -201,8 +201,7 @@ def reorder(run: Run, user: Actor, direction: Direction | int) -> bool:
         moved = before is not None and before != after
         if before is not None and moved:
             queue.insert(after, queue.pop(before))
-            first = after if after < before else after - 1
-            for pk, priority in _new_priorities(queue[: first + 2]).items():
+            for pk, priority in _new_priorities(queue, after).items():
                 Run.objects.filter(pk=pk).update(priority=priority)
         positions = {"from": _ordinal(before + 1), "to": _ordinal(after + 1)} if before is not None and moved else {}
         action = "queue_to" if isinstance(direction, int) else f"queue_{direction}"
@@ -220,17 +219,19 @@ def _target(before: int | None, length: int, direction: Direction | int) -> int:
     return max(0, before - 1) if direction == "up" else min(length - 1, before + 1)
 
 
-def _new_priorities(order: Sequence[Run]) -> dict[str, int]:
-    """Those that have to rise for this order of the queue's head, up to the run that follows what was moved: nobody
-    rises higher than the order needs, and what follows stays in turn between users."""
-    changed = {}
-    following: Run | None = None
-    for run in reversed(order):
+def _new_priorities(order: Sequence[Run], last: int) -> dict[str, int]:
+    """Those that have to rise so that all runs up to the index `last` keep this order, whoever's turn it is. Nobody
+    rises higher than that needs, and what follows stays in turn between users."""
+    changed: dict[str, int] = {}
+    following = order[last + 1] if last + 1 < len(order) else None
+    users = {one.owner_id for one in order[last + 1 :] if following and one.priority == following.priority}
+    for run in reversed(order[: last + 1]):
         if following is not None:
             is_older = (run.queued_at, run.pk) < (following.queued_at, following.pk)
-            in_order = run.owner_id == following.owner_id and is_older
-            needed = following.priority + (0 if in_order else 1)
+            needed = following.priority + (0 if is_older and users == {run.owner_id} else 1)
             if run.priority < needed:
                 changed[run.pk] = run.priority = needed
+        is_level = following is not None and run.priority == following.priority
+        users = users | {run.owner_id} if is_level else {run.owner_id}
         following = run
     return changed
