@@ -56,9 +56,7 @@ def import_sweep(definition: SweepPreset, folder: Path, *, name: str = "", owner
     values = base.model_dump(mode="json")
     found = {(one.point.key, one.seed): one for one in _found(definition, folder)}
     if not found:
-        raise NothingFound(
-            f"{folder} has no finished run of this sweep. Give the folder that its runs were written to."
-        )
+        raise NothingFound(f"{folder} has no finished run of this sweep. Give the folder of its runs.")
     with transaction.atomic():
         sweep = Sweep.objects.create(
             name=(name or definition.title)[:80],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, runs, steering, sweeps, telemetry, verdicts
+from webapp.api.resources import ingestion, queue, runs, steering, sweeps, telemetry, verdicts
 
 RESOURCES = (
     runs.resource,
@@ -12,5 +12,6 @@ RESOURCES = (
     verdicts.resource,
     ingestion.resource,
     sweeps.resource,
+    queue.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

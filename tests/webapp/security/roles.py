@@ -108,6 +108,7 @@ HTTP: dict[str, Row] = {
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
     "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/queue/": Row(anonymous=JSON_401, get=200),
     "api/v1/sweep-presets/": Row(anonymous=JSON_401, get=200),
     "api/v1/sweep-plans/": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/sweeps/": Row(anonymous=JSON_401, get=200, post=400),
@@ -127,6 +128,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/finish/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/queue-position/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
