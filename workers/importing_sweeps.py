@@ -52,7 +52,7 @@ class NothingFound(Exception):
 def import_sweep(definition: SweepPreset, folder: Path, *, name: str = "", owner: User | None = None) -> Sweep:
     """Raises `NothingFound` if no finished run of the sweep lies there. Runs that are missing are planned: resuming the
     sweep trains them."""
-    base = definition.config()
+    base = definition.base_config()
     values = base.model_dump(mode="json")
     found = {(one.point.key, one.seed): one for one in _found(definition, folder)}
     if not found:
@@ -83,7 +83,7 @@ def import_sweep(definition: SweepPreset, folder: Path, *, name: str = "", owner
 
 def _found(definition: SweepPreset, folder: Path) -> Iterator[Found]:
     known = dict(_finished_runs(folder))
-    values = definition.config().model_dump(mode="json")
+    values = definition.base_config().model_dump(mode="json")
     for point in points_of(definition.plan, values):
         for seed in definition.plan.seeds:
             config = RunConfig.model_validate({**with_changes(values, point), "seed": seed})

@@ -55,7 +55,7 @@ class Experiment:
 def of_sweep(key: str, *, question: str, curves: tuple[str, ...]) -> Experiment:
     """The sweep that ships as `key`: an arm for each configuration."""
     found = sweep_presets()[key]
-    points = points_of(found.plan, found.config().model_dump(mode="json"))
+    points = points_of(found.plan, found.base_config().model_dump(mode="json"))
     return Experiment(
         name=key,
         sweep=key,

@@ -29,7 +29,7 @@ class SweepPreset(Section):
     changes: dict[str, Value] = Field(default_factory=dict)
     plan: SweepPlan
 
-    def config(self) -> RunConfig:
+    def base_config(self) -> RunConfig:
         data: dict[str, Any] = read_config(CONFIGS / f"{self.base}.toml").model_dump(mode="json")
         for name, value in self.changes.items():
             set_field(data, name, value)

@@ -49,15 +49,7 @@ class Prepared:
 def prepare(wanted: Wanted, user: User) -> Prepared:
     """Raises `Refused` for what is no definition, or whose base could not be launched."""
     definition = _definition(wanted)
-    base = requests.prepare(
-        requests.Wanted(
-            preset="" if definition.config is not None else definition.base,
-            config=definition.config,
-            overrides=definition.changes,
-            environment=definition.environment,
-        ),
-        user,
-    )
+    base = _base(definition, user)
     if base.draft.config is None:
         raise AssertionError("what was prepared has a configuration")
     data = definition.plan.model_dump(mode="json")
@@ -70,6 +62,20 @@ def prepare(wanted: Wanted, user: User) -> Prepared:
         preset=base.title,
         version=base.version,
     )
+
+
+def _base(definition: SweepDefinition, user: User) -> requests.Prepared:
+    wanted = requests.Wanted(
+        preset="" if definition.config is not None else definition.base,
+        config=definition.config,
+        overrides=definition.changes,
+        environment=definition.environment,
+    )
+    try:
+        return requests.prepare(wanted, user)
+    except Refused as refusal:
+        names = {"preset": "base", "overrides": "changes"}
+        raise Refused({names.get(name, name): why for name, why in refusal.errors.items()}) from None
 
 
 def _definition(wanted: Wanted) -> SweepDefinition:

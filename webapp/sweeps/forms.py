@@ -211,7 +211,7 @@ def _of_sweep(sweep: Sweep) -> SweepForm:
 
 def _of_preset(preset: SweepPreset) -> SweepForm:
     made = _of_plan(preset.plan)
-    made.base = preset.config()
+    made.base = preset.base_config()
     made.preset = made.base.preset
     made.version = _version_named(made.base.environments[0].tag, made.base)
     made.name, made.at_once, made.sweep_preset = preset.title, str(slots()), preset

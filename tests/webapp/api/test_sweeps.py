@@ -72,7 +72,7 @@ def test_json_and_toml_create_the_same_sweep_and_a_key_creates_one(browser: Clie
         ({"preset": "kl", "toml": TOML}, "", "preset and toml was sent"),
         ({"preset": "nope"}, "preset", "algorithm"),
         ({"toml": "title ="}, "toml", "not TOML"),
-        ({"definition": {**DEFINITION, "base": "nope"}}, "preset", "starter"),
+        ({"definition": {**DEFINITION, "base": "nope"}}, "base", "starter"),
         ({"definition": {**DEFINITION, "plam": {}}}, "plam", ""),
         ({"definition": {**DEFINITION, "plan": {"axes": [{"type": "values", "field": "steps", "values": [0]}]}}},
          "plan", "steps = 0: "),
