@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.science import on_site
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
 from benchmarks.science.measure import measure
@@ -55,6 +54,10 @@ def on_the_site(parser: argparse.ArgumentParser, wanted: list[Experiment], optio
     sweeps = [one.name for one in EXPERIMENTS.values() if one.sweep]
     if len(wanted) != 1 or not wanted[0].sweep:
         parser.error(f"--launch and --sweep take one experiment that is a sweep: {', '.join(sweeps)}")
+    try:
+        from benchmarks.science import on_site
+    except ModuleNotFoundError:
+        parser.error("the client is not installed: uv pip install ./client")
     if options.launch:
         say(on_site.launch(wanted[0], jobs=options.jobs))
         return

@@ -136,7 +136,7 @@ def _where(run: Run) -> str:
     process: dict[str, Any] = run.process
     started = newest_of(run, RunStarted, attempt=run.attempt)
     parts = [
-        str(process.get("host") or ""),
+        str(process.get("host") or "").partition("/")[0],  # after it comes a namespace
         f"process {process['pid']}" if process.get("pid") else "",
         "Ray cluster" if run.config.get("backend") == "ray" else "",
         started.device if started else "",
@@ -180,4 +180,4 @@ def _planned() -> list[tuple[Sweep, int, int]]:
     """Sweeps that go on, with the runs that they have yet to queue, and those that are queued or live."""
     waiting = Count("planned", filter=Q(planned__run=None, planned__problem="", planned__pruned=""))
     sweeps = Sweep.objects.filter(state=SweepState.RUNNING).select_related("owner").annotate(left=waiting)
-    return [(sweep, sweep.left, sweep.at_once) for sweep in sweeps if sweep.left]  # type: ignore[attr-defined]
+    return [(sweep, sweep.left, sweep.at_once) for sweep in sweeps if sweep.left]

@@ -29,7 +29,7 @@ class Durations:
     def why_unknown(self, run: Run) -> str:
         """For a run without an estimate."""
         kind, model = key_of(run.config)
-        return f"No earlier run of {kind} with {model}, so the time is unknown."
+        return f"No earlier run of {kind} with {model}."
 
     def _rates_of(self, config: dict[str, Any]) -> list[float]:
         key = key_of(config)

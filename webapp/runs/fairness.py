@@ -21,10 +21,14 @@ User = int | None  # its key; None for runs without one
 
 
 class Queued(Protocol):
-    pk: str
-    owner_id: int | None
-    priority: int
-    queued_at: datetime
+    @property
+    def pk(self) -> str: ...
+    @property
+    def owner_id(self) -> int | None: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def queued_at(self) -> datetime: ...
 
 
 AnyQueued = TypeVar("AnyQueued", bound=Queued)

@@ -8,7 +8,7 @@ link to the runs that hold the slots.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -93,11 +93,13 @@ def _in_order(queued: QuerySet[Run]) -> list[Run]:
 def _use() -> Use:
     """Of the slots, by user."""
     now = timezone.now()
-    slots = Counter(Run.objects.filter(_holds_a_slot()).values_list("owner_id", flat=True))
+    holding: Iterable[int | None] = Run.objects.filter(_holds_a_slot()).values_list("owner_id", flat=True)
     held = Run.objects.filter(imported_from="", started_at__isnull=False).filter(
         Q(state__in=SUPERVISED) | Q(finished_at__gte=now - RECENT)
     )
-    return Use(slots=slots, seconds=recent_seconds(held.values_list("owner_id", "started_at", "finished_at"), now))
+    times = held.values_list("owner_id", "started_at", "finished_at")
+    recent = [(user, since, until) for user, since, until in times if since is not None]
+    return Use(slots=Counter(holding), seconds=recent_seconds(recent, now))
 
 
 def _holds_a_slot() -> Q:

@@ -36,7 +36,7 @@ class MethodChoice(TextChoices):
     GRID = "grid", "Grid: every combination"
     RANDOM = "random", "Random: independent draws"
     SOBOL = "sobol", "Sobol: draws that cover the ranges evenly"
-    TPE = "tpe", "Adaptive: draws that follow the results (TPE)"
+    TPE = "tpe", "Adaptive: follows the results (TPE)"
 
 
 # fields with a default
@@ -219,19 +219,20 @@ def _of_preset(preset: SweepPreset) -> SweepForm:
 
 
 def _of_plan(plan: SweepPlan) -> SweepForm:
-    pruning = plan.pruning
-    return SweepForm(
+    form = SweepForm(
         base=None,
         objective=plan.objective,
-        prune_median=pruning is not None and pruning.median,
-        prune_collapse=pruning is not None and pruning.collapse,
-        **{f"prune_{name}": str(getattr(pruning, name)) for name in OF_PRUNING if pruning is not None},
         rows=rows_of(plan.axes),
         method=plan.method,
         points=str(plan.points),
         sweep_seed=str(plan.sweep_seed),
         seeds=", ".join(str(seed) for seed in plan.seeds),
     )
+    if plan.pruning is not None:
+        form.prune_median, form.prune_collapse = plan.pruning.median, plan.pruning.collapse
+        for name in OF_PRUNING:
+            setattr(form, f"prune_{name}", str(getattr(plan.pruning, name)))
+    return form
 
 
 def _version(pk: int | None) -> EnvironmentVersion | None:

@@ -115,7 +115,8 @@ def test_sweeps_are_listed_page_by_page(browser: Client, user: User) -> None:
     second = browser.get(SWEEPS, {"limit": 2, "after": first["next"]}).json()
     assert [one["name"] for one in second["sweeps"]] == ["one"] and second["next"] is None
     assert browser.get(SWEEPS, {"limit": 2, "after": "x"}).status_code == 400
-    assert browser.get(SWEEPS, {"limit": 1, "name": "o", "after": first["next"]}).status_code == 400
+    other = {"limit": "1", "name": "o", "after": str(first["next"])}
+    assert browser.get(SWEEPS, other).status_code == 400
 
 
 def test_a_sweep_is_stopped_resumed_changed_and_extended(browser: Client, user: User) -> None:

@@ -74,7 +74,8 @@ def test_a_configuration_s_value_is_the_mean_over_its_seeds_and_all_of_them_come
     end(first, RunState.FINISHED, successes=20)
     assert tried_of(sweep)[0].state == "running"
     end(second, RunState.FINISHED, successes=50)
-    assert (tried_of(sweep)[0].state, tried_of(sweep)[0].value) == ("complete", pytest.approx(0.35))
+    first_tried = tried_of(sweep)[0]
+    assert first_tried.state == "complete" and first_tried.value == pytest.approx(0.35)
 
 
 def test_a_search_is_extended_by_configurations_and_seeds_and_keeps_its_axes(user: User) -> None:

@@ -32,7 +32,7 @@ from webapp.sweeps.services import Refused, change, create, extend, resume, stop
 
 resource = Resource(tag="Sweeps")
 
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "definition": {
         "base": "starter",
         "changes": {"steps": 60},
