@@ -205,22 +205,28 @@ def _progress(sweep: Sweep) -> str:
 
 def _say_results(sweep: SweepDetail) -> None:
     for effect in sweep.effects:
-        rows = [(level.label, _interval(level), level.seeds) for level in effect.levels]
+        rows = [(level.label, _interval(level, sweep.measure), level.seeds) for level in effect.levels]
         if rows:
             say(f"\n{effect.axis}: {sweep.measure}")
             table(("VALUE", "MEAN [95%]", "SEEDS"), rows)
     if sweep.best is not None:
         labels = ", ".join(f"{axis} = {label}" for axis, label in sweep.best.labels.items())
-        say(f"\nbest of {sweep.best.compared}: {labels or 'the base'}: {_interval(sweep.best.estimate)}")
+        say(f"\nbest of {sweep.best.compared}: {labels or 'the base'}: {_interval(sweep.best.estimate, sweep.measure)}")
     for one in sweep.configurations:
         if one.pruned:
             say(f"pruned: {', '.join(f'{axis} = {label}' for axis, label in one.labels.items())}: {one.pruned}")
 
 
-def _interval(one: Estimate) -> str:
+def _interval(one: Estimate, measure: str) -> str:
+    """The interval of a share is cut at 0 and 1."""
     if one.low is None or one.high is None:
         return number(one.mean)
-    return f"{number(one.mean)} [{number(one.low)}, {number(one.high)}]"
+    low, high = (max(0.0, one.low), min(1.0, one.high)) if measure == "success" else (one.low, one.high)
+    return f"{number(one.mean)} [{number(low)}, {number(high)}]"
+
+
+def _duration(seconds: float) -> str:
+    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _say_plan(found: SweepPlan, at_once: int) -> None:
@@ -231,7 +237,7 @@ def _say_plan(found: SweepPlan, at_once: int) -> None:
     axes = list(found.configurations[0].labels) if found.configurations else []
     table(("#", *axes), [(index, *one.labels.values()) for index, one in enumerate(found.configurations, 1)])
     hours = (
-        f"about {found.engine_seconds / 3600:.2g} h of engines, {(found.wall_seconds or 0) / 3600:.2g} h at "
+        f"about {_duration(found.engine_seconds)} of engines, {_duration(found.wall_seconds or 0)} with "
         f"{at_once} at once, from {found.earlier_runs} earlier runs"
         if found.engine_seconds is not None
         else "the time is unknown: no earlier run of this environment with this model"
