@@ -19,13 +19,14 @@ from webapp.runs import queue
 from webapp.runs.models import Run
 from webapp.runs.preemption import is_allowed
 from webapp.runs.priorities import PriorityName, priority_name
-from webapp.runs.queue import Standing
+from webapp.runs.queue import Holder, Standing
 from webapp.runs.recorded_events import newest_of
 from webapp.sweeps.estimates import duration
 from webapp.sweeps.models import Sweep, SweepState
 
 SHOWN = 100  # queued runs
 UNKNOWN = "unknown"
+WAITS = "Waits for "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class WaitingRow:
     environment: str
     priority: PriorityName
     standing: Standing
+    words: list[str | Holder]  # what it waits for; its position and priority have columns
     starts: str
     lasts: str
     why_unknown: str
@@ -93,7 +95,8 @@ def contents() -> Contents:
                 sweep=_sweep_of(run),
                 environment=_environment_of(run),
                 priority=priority_name(run.priority),
-                standing=standings.get(run.pk, Standing(words=[])),
+                standing=(standing := standings.get(run.pk, Standing(words=[]))),
+                words=_without_position(standing.words),
                 starts=_words(one.start, now="now"),
                 lasts=_words(durations.left(run)),
                 why_unknown="" if durations.left(run) is not None else durations.why_unknown(run),
@@ -104,6 +107,10 @@ def contents() -> Contents:
         jobs=_jobs(),
         planned=_planned(),
     )
+
+
+def _without_position(words: list[str | Holder]) -> list[str | Holder]:
+    return [f"{WAITS}{word.partition(WAITS)[2]}" if isinstance(word, str) and WAITS in word else word for word in words]
 
 
 def _full(pks: Iterable[str]) -> list[Run]:

@@ -204,6 +204,10 @@ class SweepResults:
                 history.append(Improvement(number=number, point=point, value=value))
         return history
 
+    def history(self) -> list[tuple[Improvement, list[tuple[str, str]]]]:
+        """Improvements with the labels of their axes."""
+        return [(one, labelled(one.point, self.axes)) for one in self.improvements()]
+
     def configurations(self) -> list[ConfigurationRow]:
         """In the order of the axes."""
         by_point: dict[str, list[Member]] = {}

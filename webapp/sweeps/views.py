@@ -79,7 +79,8 @@ def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
         "others": best.compared - 1 if best else 0,
         "best_labels": labelled(best.point, found.axes) if best else [],
         "configurations": found.configurations(),
-        "improvements": [(one, labelled(one.point, found.axes)) for one in found.improvements()],
+        # of a grid, whose order is chance, there is no history
+        "improvements": [] if found.plan.method == "grid" else found.history(),
         "plan_adapts": found.plan.method == "tpe",
         "charts": {"axes": found.charts(), "measure": MEASURES[measure], "share": measure == "success"},
         "heat_map": found.heat_map(request.GET.get("across", ""), request.GET.get("down", "")),
