@@ -42,9 +42,9 @@ def test_the_first_points_cover_the_ranges_and_later_ones_follow_the_results() -
     given = plan(RATE, FILTER)
     assert len(points_of(given, BASE)) == FIRST_POINTS
     tried = search(given, 24)
-    spread = [abs(1 - one.value) for one in tried if one.value is not None]
+    distances = [abs(1 - one.value) for one in tried if one.value is not None]
     # drawn evenly over three powers of ten, the mean distance from one third of the range is (1 + 4) / 6 = 0.83
-    assert sum(spread[FIRST_POINTS:]) / 14 < 0.5 < sum(spread[:FIRST_POINTS]) / 10
+    assert sum(distances[FIRST_POINTS:]) / 14 < 0.5 < sum(distances[:FIRST_POINTS]) / 10
 
 
 def test_the_same_results_give_the_same_proposal_in_any_process() -> None:
