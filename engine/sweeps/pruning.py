@@ -51,7 +51,7 @@ def _below_median(key: str, curves: Mapping[str, BySeed], pruning: Pruning, obje
             counted = f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, sorted(seeds)))}"
             return (
                 f"Below the median of {len(others)} at step {step}: {WORDS[objective]} {value:.2f} against "
-                f"{middle:.2f} ({counted}, mean of the last {WINDOW} steps)."
+                f"{middle:.2f} ({counted}, mean of the last {min(WINDOW, step)} steps)."
             )
     return ""
 

@@ -102,7 +102,7 @@ def test_a_run_below_the_median_ends_as_pruned_and_says_why(user: User) -> None:
     advance_all()
     worst.refresh_from_db()
     # two others at step 2, both with 0.5
-    reason = "Below the median of 2 at step 2: training success 0.10 against 0.50 (seed 1, mean of the last 5 steps)."
+    reason = "Below the median of 2 at step 2: training success 0.10 against 0.50 (seed 1, mean of the last 2 steps)."
     assert (worst.state, worst.requested) == (RunState.STOPPING, "stop")
     assert worst.pruned == worst.state_reason == f"Ended by its sweep. {reason}"
     rows = sweep.planned.filter(point_key=sweep.planned.get(run=worst).point_key)
