@@ -113,7 +113,8 @@ def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
-        View("/queue/"), View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
+        View("/queue/"),
+        View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),

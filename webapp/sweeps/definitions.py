@@ -68,7 +68,7 @@ def _base(definition: SweepDefinition, user: User) -> requests.Prepared:
     wanted = requests.Wanted(
         preset="" if definition.config is not None else definition.base,
         config=definition.config,
-        overrides=definition.changes,
+        overrides=definition.all_changes(),
         environment=definition.environment,
     )
     try:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from engine.sweeps.catalogue import sweep_presets
+from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
@@ -46,7 +46,8 @@ def new(request: HttpRequest) -> HttpResponse:
         "rows": [*form.rows, AxisRow()],
         "empty_row": AxisRow(),
         "fields": swept_fields(form.base) if form.base else [],
-        "presets": sweep_presets().items(),
+        "presets": of_size("small").items(),
+        "full_presets": of_size("full").items(),
         "methods": MethodChoice.choices,
         "objectives": MEASURES.items(),
         "priorities": [(str(value), label) for value, label in Priority.choices],

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from engine.sweeps.catalogue import sweep_presets
+from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.axis_rows import rows_of
@@ -31,7 +31,8 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
         failed=Count("planned", filter=failed),
     )
     rows = [(sweep, [axis.name for axis in sweep.parsed_plan().axes]) for sweep in found[:PAGE]]
-    context = {"rows": rows, "presets": sweep_presets().items(), "more": found.count() > PAGE}
+    presets = {"presets": of_size("small").items(), "full_presets": of_size("full").items()}
+    context = {"rows": rows, **presets, "more": found.count() > PAGE}
     return render(request, "sweeps/list.html", context)
 
 

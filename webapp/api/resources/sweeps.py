@@ -81,7 +81,8 @@ class SweepPresetAnswer(BaseModel):
     key: str
     title: str
     description: str
-    source: str
+    source: str = Field(description="The paper, and what differs here.")
+    size: str = Field(description="small: for two CPU cores. full: as in the paper, on GPUs.")
 
 
 class SweepPresetList(BaseModel):
@@ -142,7 +143,7 @@ def list_sweep_presets(call: Call) -> SweepPresetList:
     """List the sweeps that ship: those of the papers."""
     return SweepPresetList(
         presets=[
-            SweepPresetAnswer(key=key, title=one.title, description=one.description, source=one.source)
+            SweepPresetAnswer(key=key, title=one.title, description=one.description, source=one.source, size=one.size)
             for key, one in sweep_presets().items()
         ]
     )
