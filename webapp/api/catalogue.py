@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, runs, steering, telemetry, verdicts
+from webapp.api.resources import ingestion, queue, runs, steering, sweeps, telemetry, verdicts
 
-RESOURCES = (runs.resource, steering.resource, telemetry.resource, verdicts.resource, ingestion.resource)
+RESOURCES = (
+    runs.resource,
+    steering.resource,
+    telemetry.resource,
+    verdicts.resource,
+    ingestion.resource,
+    sweeps.resource,
+    queue.resource,
+)
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -4,7 +4,8 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id`, `query` and `body` are pydantic
+The names of parameters say what they are: `run` is the row of the path's `run_id` and `sweep` that of its
+`sweep_id`, `query` and `body` are pydantic
 models of the query string and of the JSON body. An answer is a pydantic model, or is described by the model in its
 annotation and sent as it is, since columns of metrics are too large to be validated again. The name of a function is
 its `operationId`, and its docstring is the description.
@@ -71,6 +72,7 @@ class Endpoint:
     query: type[Fields] | None
     body: type[Fields] | None
     takes_run: bool
+    takes_sweep: bool
     answer: type[BaseModel] | Media
 
     @property
@@ -134,6 +136,7 @@ class Resource:
                     query=hints.get("query"),
                     body=hints.get("body") if body_media == "application/json" else None,
                     takes_run="run" in hints,
+                    takes_sweep="sweep" in hints,
                     answer=_described(hints["return"]),
                 )
             )
