@@ -1,4 +1,4 @@
-"""An evaluation in numbers: of each item, and of the whole suite. Recomputed from the outcomes, never taken as given."""
+"""An evaluation in numbers: of each item, and of the whole suite. They are always computed from the outcomes."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ class Bits:
 def summarise(outcomes: Iterable[Outcome], suite: Suite) -> SuiteSummary:
     matrices = in_suite_order(outcomes, suite)
     items = [_item(item, matrices[item.name]) for item in suite.items]
-    known = [(item.success, item.low, item.high) for item in items]
     rates = [
-        (rate, low, high) for rate, low, high in known if rate is not None and low is not None and high is not None
+        (item.success, item.low, item.high)
+        for item in items
+        if item.success is not None and item.low is not None and item.high is not None
     ]
     whole = mean_of_rates(rates) if len(rates) == len(items) else None
     return SuiteSummary(

@@ -1,4 +1,4 @@
-"""Suites with their versions, and the evaluations of models on them. Episodes are files, of which rows have the path."""
+"""Suites with their versions, and evaluations of models on them. The episodes themselves are files."""
 
 from __future__ import annotations
 
