@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "webapp.trajectories",
     "webapp.whatif",
     "webapp.launching",
+    "webapp.suites",
     "webapp.sweeps",
     "webapp.evaluations",
     "webapp.live",

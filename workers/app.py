@@ -18,15 +18,16 @@ CALL = "workers.call_environment"
 MEASURE = "workers.measure_environments"
 PREFLIGHT = "workers.preflight"
 EVALUATE = "workers.evaluate_checkpoint"
+EVALUATE_SUITE = "workers.evaluate_suite"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
-# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation, facts of environments, two calls that pages
-# wait for, and runs that only check for a free slot
-SPARE_THREADS = 10
+# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint and one on a suite, facts of
+# environments, two calls that pages wait for, and runs that only check for a free slot
+SPARE_THREADS = 11
 
 
 def broker_url(redis_url: str) -> str:
