@@ -12,7 +12,7 @@
 | many comparisons at once | `multiple_comparisons` |
 | ranks, and ties of entries | `ranks` |
 | one configuration, over training seeds and over problems | `seeds_and_problems` |
-| all numbers of an entry of a leaderboard | `suite_summary` |
+| measures of an evaluation beside success, over problems | `measures` |
 | updates or seconds to a success rate | `time_to_success` |
 
 scipy takes most of a second to import, so functions import it where they need it: Wilson and Newcombe do without.

@@ -27,21 +27,32 @@ def bootstrap_mean(clusters: Sequence[Sequence[float]], *, seed: int, resamples:
     if len(clusters) < 2 or any(not len(cluster) for cluster in clusters):
         raise ValueError("A bootstrap needs two prompts or more, each with at least one score.")
     sums, sizes = [[sum(cluster)] for cluster in clusters], [[len(cluster)] for cluster in clusters]
-    low, high = bootstrap_ratios(sums, sizes, seed=seed, resamples=resamples)
+    low, high = bootstrap_ratios([(sums, sizes)], seed=seed, resamples=resamples)
     return Interval(float(low[0]), float(high[0]))
 
 
-def bootstrap_ratios(sums: ArrayLike, sizes: ArrayLike, *, seed: int, resamples: int = 10_000) -> tuple[Floats, Floats]:
+def bootstrap_ratios(
+    strata: Sequence[tuple[ArrayLike, ArrayLike]], *, seed: int, resamples: int = 10_000
+) -> tuple[Floats, Floats]:
     """`bootstrap_mean` of many columns on the same resamples: `sums` and `sizes` (P, M) of each prompt to ends (M,).
 
     A column is the sum of its `sums` over that of its `sizes`: the mean over prompts where each size is 1, the mean
-    over episodes where it is their number. A column has NaN where a resample has nothing to divide by.
+    over episodes where it is their number. Of several strata, such as the environments of a suite, prompts are
+    resampled within each, and a column is the mean over them, each with the same weight. A column has NaN where a
+    resample has nothing to divide by.
     """
+    stream = np.random.default_rng(seed)
+    found = [_resampled(sums, sizes, stream, resamples) for sums, sizes in strata]
+    low, high = np.quantile(np.mean(found, axis=0), ENDS, axis=0)
+    return low, high
+
+
+def _resampled(sums: ArrayLike, sizes: ArrayLike, stream: np.random.Generator, resamples: int) -> Floats:
+    """The columns of each resample (R, M)."""
     numbers, counts = np.asarray(sums, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
     prompts = len(numbers)
     if prompts < 2 or numbers.shape != counts.shape:
         raise ValueError(f"{numbers.shape} and {counts.shape}: give two prompts or more, in arrays of one shape.")
-    stream = np.random.default_rng(seed)
     found = np.empty((resamples, numbers.shape[1]))
     batch = max(1, HELD // prompts)
     for start in range(0, resamples, batch):
@@ -51,5 +62,4 @@ def bootstrap_ratios(sums: ArrayLike, sizes: ArrayLike, *, seed: int, resamples:
         weights = np.bincount(cells, minlength=rows * prompts).reshape(rows, prompts).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             found[start : start + rows] = (weights @ numbers) / (weights @ counts)
-    low, high = np.quantile(found, ENDS, axis=0)
-    return low, high
+    return found

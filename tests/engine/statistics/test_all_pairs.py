@@ -89,3 +89,16 @@ def test_one_entry_against_many_is_a_row_of_the_matrix() -> None:
     whole, row = compare_all(scores), compare_all(scores[1:2], scores)
     for of_all, of_one in zip(whole, row, strict=True):
         assert of_one[0] == pytest.approx(of_all[1], nan_ok=True)
+
+
+def test_environments_weigh_the_same_however_many_problems_they_have() -> None:
+    # differences 1, 0, 0, 0 and 1, 0: means 1/4 and 1/2, so 3/8; variances of the means 1/16 and 1/4 over 4
+    found = compare_all([[1, 0, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]], strata=[4, 2])
+    assert found.difference[0, 1] == pytest.approx(3 / 8)
+    half = t_quantile(4) * math.sqrt((1 / 16 + 1 / 4) / 4)
+    assert found.high[0, 1] == pytest.approx(min(1.0, 3 / 8 + half))
+    assert found.low[0, 1] == pytest.approx(3 / 8 - half)
+    # one environment of which only one problem is shared is not compared
+    missing = compare_all([[1, 0, 0, 1, 1, math.nan], [0, 0, 0, 1, 0, 0]], strata=[4, 2])
+    assert math.isnan(missing.difference[0, 1])
+    assert missing.p[0, 1] == 1.0
