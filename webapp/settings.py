@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "webapp.suites",
     "webapp.sweeps",
     "webapp.evaluations",
+    "webapp.leaderboard",
     "webapp.live",
     "webapp.api",
     "workers",  # its management commands

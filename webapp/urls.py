@@ -26,6 +26,7 @@ urlpatterns = [
     path("api/v1/", include("webapp.api.urls")),
     path("api-reference/", api_reference, name="api_reference"),
     path("", include("webapp.evaluations.urls")),
+    path("", include("webapp.leaderboard.urls")),
 ]
 
 handler400 = "webapp.security.pages.bad_request"

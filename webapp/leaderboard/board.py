@@ -1,0 +1,200 @@
+"""A leaderboard's page: the entries of a suite that are ranked together, and below them those that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, F, Max, QuerySet, Window
+from django.db.models.functions import Rank
+
+from engine.suites.comparability import differences
+from webapp.jobs import JobState
+from webapp.leaderboard.columns import COLUMNS
+from webapp.leaderboard.models import Entry
+from webapp.leaderboard.problem_scores import ProblemScores, problem_scores
+from webapp.leaderboard.query import PAGE, SHORT_KEY, BoardQuery
+from webapp.leaderboard.rows import Row
+from webapp.leaderboard.seed_rows import Listed, SeedGroup, grouped, problem_interval, seed_standings
+from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standings
+from webapp.suites.models import Suite, SuiteEvaluation
+
+MOST_OTHERS = 50  # entries of other keys that are shown
+
+
+@dataclass(slots=True, kw_only=True)
+class OtherConditions:
+    """Entries of another comparability key, with what it differs in from the ranked one."""
+
+    key: str
+    differences: list[str]
+    count: int
+    entries: list[Entry]
+
+    @property
+    def short_key(self) -> str:
+        return self.key[:SHORT_KEY]
+
+
+@dataclass(slots=True, kw_only=True)
+class Board:
+    """`total` rows match the filter, of `ranked` entries with the key."""
+
+    suite: Suite
+    query: BoardQuery
+    key: str = ""
+    suite_version: int = 0
+    rows: list[Row] = field(default_factory=list)
+    total: int = 0
+    ranked: int = 0
+    baseline: Row | None = None
+    pinned: bool = False
+    unlisted_baseline: str = ""  # why the pinned one is not used
+    family: str = ""
+    others: list[OtherConditions] = field(default_factory=list)
+    in_progress: int = 0
+    unfinished: int = 0  # failed or stopped
+
+    @property
+    def pages(self) -> int:
+        return max(1, -(-self.total // PAGE))
+
+
+def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
+    """A page of it; `most` is the number of rows of a page."""
+    board = Board(suite=suite, query=query)
+    keys = list(
+        Entry.objects.filter(suite=suite)
+        .values("key")
+        .annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))
+    )
+    states = SuiteEvaluation.objects.filter(version__suite=suite).values_list("state").annotate(count=Count("pk"))
+    by_state = dict(states.order_by())
+    board.in_progress = by_state.get(JobState.QUEUED, 0) + by_state.get(JobState.RUNNING, 0)
+    board.unfinished = by_state.get(JobState.FAILED, 0) + by_state.get(JobState.STOPPED, 0)
+    if not keys:
+        return board
+    pinned = Entry.objects.filter(suite=suite, pk=query.baseline).first() if query.baseline else None
+    chosen = next((one for one in keys if query.key and one["key"].startswith(query.key)), None)
+    chosen = chosen or next((one for one in keys if pinned and one["key"] == pinned.key), None)
+    chosen = chosen or max(keys, key=lambda one: (one["count"], one["newest"]))
+    board.key, board.suite_version, board.ranked = chosen["key"], chosen["version"], chosen["count"]
+    if query.baseline and (pinned is None or pinned.key != board.key):
+        board.unlisted_baseline = "no longer exists" if pinned is None else "was evaluated under other conditions"
+        pinned = None
+    board.pinned = pinned is not None
+    matching = _matching(suite, board.key, query)
+    if query.by_configuration:
+        _fill_configurations(board, matching, pinned, most)
+    else:
+        _fill_entries(board, matching, pinned, most)
+    board.others = _others(suite, board.key, [one for one in keys if one["key"] != board.key])
+    return board
+
+
+def _matching(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entry]:
+    found = Entry.objects.filter(suite=suite, key=key)
+    for word in query.text.casefold().split():
+        found = found.filter(text__contains=word)
+    return found.filter(policy=query.policy) if query.policy else found
+
+
+def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
+    query = board.query
+    board.total = matching.count()
+    column = F(COLUMNS[query.sort].field)
+    order = column.asc(nulls_last=True) if query.ascending else column.desc(nulls_last=True)
+    start = (query.page - 1) * most
+    shown = list(
+        matching.select_related("run")
+        .annotate(rank=Window(Rank(), order_by=F("success").desc()))
+        .order_by(order, "-success", "pk")[start : start + most]
+    )
+    best = matching.order_by("-success", "pk").first()
+    baseline = pinned or best
+    family = list(shown)
+    if board.total <= MOST_PAIRS:
+        family = list(matching) if board.total > len(shown) else family
+    family.sort(key=lambda entry: (-entry.success, entry.pk))
+    listed = [entry.pk for entry in family]
+    scores = problem_scores(list(dict.fromkeys([*listed, *([baseline.pk] if baseline else [])])))
+    found = standings(listed, scores, baseline.pk if baseline else None, pinned=board.pinned)
+    board.family = found.family
+    checkpoints = _checkpoints(board.key, shown)
+    board.rows = [
+        Row(
+            entry=entry,
+            rank=entry.rank,
+            standing=found.of.get(entry.pk, Standing()),
+            checkpoints=checkpoints.get(entry.run_id or "", 1),
+        )
+        for entry in shown
+    ]
+    if baseline is not None:
+        board.baseline = Row(entry=baseline, rank=None, standing=Standing())
+
+
+def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
+    """How many entries a run has under the key: the best of many is better by luck."""
+    runs = {entry.run_id for entry in shown if entry.run_id}
+    counts = Entry.objects.filter(key=key, run__in=runs).values_list("run").annotate(count=Count("pk")).order_by()
+    return dict(counts)
+
+
+def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
+    query = board.query
+    fields = ("pk", "configuration", "training_seed", "step", "success")
+    groups = grouped([Listed(*row) for row in matching.order_by().values_list(*fields)])
+    board.total = len(groups)
+    baseline = next((group for group in groups if pinned and any(one.pk == pinned.pk for one in group.members)), None)
+    board.pinned = baseline is not None
+    baseline = baseline or (groups[0] if groups else None)
+    ordered = groups if (query.sort, query.ascending) != ("success", True) else groups[::-1]
+    shown = ordered[(query.page - 1) * most : query.page * most]
+    compared = groups if len(groups) <= MOST_PAIRS else shown
+    found = seed_standings(compared, baseline, pinned=board.pinned)
+    members = [one.pk for group in shown for one in group.members]
+    entries = Entry.objects.select_related("run").in_bulk(members)
+    scores = problem_scores(members)
+    ranks = {group.key: 1 + sum(other.success > group.success for other in groups) for group in shown}
+    board.rows = [_configuration(group, entries, ranks[group.key], found, scores) for group in shown]
+    board.family = found.family
+    if baseline is not None:
+        entry = entries.get(baseline.key) or Entry.objects.get(pk=baseline.key)
+        board.baseline = Row(entry=entry, rank=None, standing=Standing(), group=baseline)
+
+
+def _configuration(
+    group: SeedGroup, entries: Mapping[int, Entry], rank: int, found: Standings, scores: ProblemScores
+) -> Row:
+    return Row(
+        entry=entries[group.key],
+        members=[entries[one.pk] for one in group.members],
+        rank=rank,
+        standing=found.of.get(group.key, Standing()),
+        group=group,
+        problem_interval=problem_interval(group, scores),
+    )
+
+
+def _others(suite: Suite, key: str, keys: Sequence[dict[str, object]]) -> list[OtherConditions]:
+    """The most common first. Conditions are the same for all entries of a key, so one of each is read."""
+    if not keys:
+        return []
+    ordered = sorted(keys, key=lambda one: (-int(str(one["count"])), str(one["key"])))
+    newest = [int(str(one["newest"])) for one in ordered]
+    own = SuiteEvaluation.objects.filter(entry__suite=suite, key=key).values_list("conditions", flat=True).first()
+    conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
+    shown = Entry.objects.filter(suite=suite, key__in=[one["key"] for one in ordered]).select_related("run")
+    by_key: dict[str, list[Entry]] = {}
+    for entry in shown.order_by("-success", "pk")[:MOST_OTHERS]:
+        by_key.setdefault(entry.key, []).append(entry)
+    return [
+        OtherConditions(
+            key=str(one["key"]),
+            differences=differences(conditions.get(pk, []), own or []),
+            count=int(str(one["count"])),
+            entries=by_key.get(str(one["key"]), []),
+        )
+        for one, pk in zip(ordered, newest, strict=True)
+    ]

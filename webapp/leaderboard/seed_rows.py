@@ -1,0 +1,119 @@
+"""Rows of configurations: entries that differ only in their training seed, as one, with the uncertainty of the seeds
+apart from that of the problems."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.statistics.intervals import Interval
+from engine.statistics.means import MeanDifference, t_interval, welch, welch_all
+from engine.statistics.multiple_comparisons import holm
+from engine.statistics.ranks import holm_of_pairs, rank_ranges, tie_letters
+from engine.statistics.seeds_and_problems import two_levels
+from webapp.leaderboard.problem_scores import ProblemScores
+from webapp.leaderboard.standings import MOST_PAIRS, Delta, Standing, Standings
+
+FEWEST = 2  # seeds of a configuration that is compared
+
+
+class Listed(NamedTuple):
+    """What grouping needs of an entry."""
+
+    pk: int
+    configuration: str
+    training_seed: int | None
+    step: int | None
+    success: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedGroup:
+    """`members` have different seeds; of a seed with several checkpoints it is the newest. The first stands for all."""
+
+    members: list[Listed]
+
+    @property
+    def key(self) -> int:
+        return self.members[0].pk
+
+    @property
+    def scores(self) -> list[float]:
+        return [one.success for one in self.members]
+
+    @property
+    def success(self) -> float:
+        return fmean(self.scores)
+
+    @property
+    def seed_interval(self) -> Interval | None:
+        """What the same configuration gives when it is trained again; None for a single seed."""
+        return t_interval(self.scores)
+
+
+def grouped(entries: Sequence[Listed]) -> list[SeedGroup]:
+    """Best first. An entry without a configuration, such as an endpoint, is a group of its own."""
+    groups: dict[str, dict[int | None, Listed]] = defaultdict(dict)
+    for one in sorted(entries, key=lambda one: (one.step or 0, one.pk)):
+        name = f"{one.configuration}" if one.configuration else f"entry {one.pk}"
+        groups[name][one.training_seed] = one
+    found = [
+        SeedGroup(members=sorted(members.values(), key=lambda one: (one.training_seed or 0, one.pk)))
+        for members in groups.values()
+    ]
+    return sorted(found, key=lambda group: (-group.success, group.key))
+
+
+def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:
+    """What these trained models give on other problems; None where a problem lacks a score, of several items, or of
+    one seed, whose own interval says it."""
+    known = {pk: index for index, pk in enumerate(found.entries)}
+    rows = [known[one.pk] for one in group.members if one.pk in known]
+    if len(rows) < FEWEST or len(rows) < len(group.members) or len(found.strata) != 1:
+        return None
+    scores = found.scores[rows]
+    if scores.shape[1] < FEWEST or np.isnan(scores).any():
+        return None
+    low, high = two_levels(scores).problem_interval
+    return Interval(max(0.0, low), min(1.0, high))
+
+
+def seed_standings(groups: Sequence[SeedGroup], baseline: SeedGroup | None, *, pinned: bool) -> Standings:
+    """By Welch's test of the means over seeds. A configuration with one seed is not compared: one seed says nothing of
+    how much seeds differ."""
+    with_seeds = [group for group in groups if len(group.members) >= FEWEST]
+    of = {group.key: Standing() for group in groups}
+    if len(with_seeds) <= MOST_PAIRS:
+        of |= _all_pairs(with_seeds)
+    deltas: dict[int, Delta] = {}
+    if baseline is not None and len(baseline.members) >= FEWEST:
+        found = {group.key: _delta(group, baseline) for group in with_seeds if group.key != baseline.key}
+        known = {key: one for key, one in found.items() if one is not None}
+        for (key, one), p in zip(known.items(), holm([one.p for one in known.values()]).tolist(), strict=True):
+            deltas[key] = Delta(difference=one.difference, low=one.low, high=one.high, p=p, shared=0)
+    for key, delta in deltas.items():
+        of[key] = Standing(ranks=of[key].ranks, ties=of[key].ties, delta=delta, tied=not delta.significant)
+    base = "the pinned baseline" if pinned else "the best"
+    family = (
+        f"Welch's test over training seeds; p of differences to {base} adjusted (Holm) for {len(deltas)} comparisons"
+    )
+    return Standings(of=of, family=family if deltas else "")
+
+
+def _all_pairs(groups: Sequence[SeedGroup]) -> dict[int, Standing]:
+    """Ranges of ranks among the configurations with several seeds, and their ties."""
+    difference, p = welch_all([group.scores for group in groups])
+    adjusted = holm_of_pairs(p)
+    shown = zip(groups, rank_ranges(difference, adjusted), tie_letters(adjusted), strict=True)
+    return {group.key: Standing(ranks=ranks, ties=ties) for group, ranks, ties in shown}
+
+
+def _delta(group: SeedGroup, baseline: SeedGroup) -> MeanDifference | None:
+    """None where both are constant over seeds: there is no variance to test against."""
+    constant = len({*group.scores}) == len({*baseline.scores}) == 1
+    return None if constant else welch(group.scores, baseline.scores)
