@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from django.conf import settings
+from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
@@ -21,6 +22,7 @@ EVALUATE = "workers.evaluate_checkpoint"
 EVALUATE_SUITE = "workers.evaluate_suite"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
+SUPERVISION, EVALUATIONS = "supervision", "evaluations"  # queues
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
@@ -53,7 +55,10 @@ app.conf.update(
         "interval_start": 0,
         "interval_step": 0,
     },
-    task_default_queue="supervision",
+    # A worker takes tasks of both queues, unless it is started for one: `python -m workers -Q evaluations`.
+    task_default_queue=SUPERVISION,
+    task_queues=[Queue(SUPERVISION), Queue(EVALUATIONS)],
+    task_routes={EVALUATE_SUITE: {"queue": EVALUATIONS}},
     # JSON only: whoever can write to the broker must not be able to run code here.
     accept_content=["json"],
     task_serializer="json",

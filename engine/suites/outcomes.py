@@ -1,7 +1,7 @@
 """What became of each episode of an evaluation: a row per problem and sample, in columns (Parquet).
 
-A million rows take about 10 MB. `outcomes.parquet` has all of a finished evaluation; while it is played, its parts
-have those so far, and `read_outcomes` reads either.
+A million rows take about 10 MB. `outcomes.parquet` has those of ended sessions, and `parts` those since then;
+`read_outcomes` reads both.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _tables(directory: Path, columns: list[str] | None) -> list[Any]:
     from pyarrow import parquet
 
     whole = directory / OUTCOMES
-    files = [whole] if whole.is_file() else sorted((directory / PARTS).glob("*.parquet"))
+    files = [*([whole] if whole.is_file() else []), *sorted((directory / PARTS).glob("*.parquet"))]
     return [parquet.read_table(file, columns=columns) for file in files]
 
 

@@ -28,7 +28,7 @@ class ItemSettings(Section):
     name: str = Field(min_length=1, max_length=60, description="Name of the item, different from the others'.")
     environment: EnvironmentConfig = Field(description="Environment with its parameters and budgets.")
     samples: int = Field(1, ge=1, le=MOST_SAMPLES, description="Episodes per problem. 2 or more give pass@k.")
-    temperature: float = Field(0.7, ge=0, le=5, description="Sampling temperature. 0 is greedy.")
+    temperature: float = Field(0.5, ge=0, le=5, description="Sampling temperature. 0 is greedy.")
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
     context: ContextWindow = Field(FullContext(), description="What the model sees of earlier turns.")
     max_context_tokens: int = Field(1024, ge=32, le=1_000_000, description="Tokens of one context.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from django.db import transaction
 
@@ -34,5 +35,26 @@ def save_outcomes(evaluation: SuiteEvaluation, outcomes: Iterable[Outcome]) -> N
         ItemResult.objects.bulk_create(results)
         evaluation.save(
             update_fields=["planned", "played", "scored", "successes", "success", "low", "high", "turns", "tokens"]
+        )
+    evaluation.publish()
+
+
+def save_progress(evaluation: SuiteEvaluation, report: Mapping[str, Any], *, seconds: float) -> None:
+    """The numbers of a report of the engine, without the outcomes of single episodes."""
+    whole = ("planned", "played", "scored", "successes", "success", "low", "high")
+    rows = [
+        ItemResult(
+            evaluation=evaluation,
+            order=order,
+            name=item["item"],
+            **{name: value for name, value in item.items() if name != "item"},
+        )
+        for order, item in enumerate(report["items"])
+    ]
+    with transaction.atomic():
+        evaluation.items.all().delete()
+        ItemResult.objects.bulk_create(rows)
+        SuiteEvaluation.objects.filter(pk=evaluation.pk).update(
+            **{name: report[name] for name in whole}, seconds=seconds
         )
     evaluation.publish()
