@@ -40,9 +40,7 @@ class BoardQuery:
             "suite": one.suite,
             "q": one.text,
             "policy": one.policy,
-            "sort": ""
-            if (one.sort, one.ascending) == ("success", usual)
-            else f"{'' if one.ascending else '-'}{one.sort}",
+            "sort": "" if is_usual else f"{'' if one.ascending else '-'}{one.sort}",
             "as": CONFIGURATION if one.by_configuration else "",
             "baseline": "" if one.baseline is None else str(one.baseline),
             "key": one.key,

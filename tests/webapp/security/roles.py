@@ -101,10 +101,19 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/what-ifs/<int:what_if_id>/data.json": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if_id>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
+    "leaderboard/runs/": Row(get=200),
+    "leaderboard/pair/": Row(get=404),  # without two entries
+    "leaderboard/export.<str:form>": Row(get=404),  # without a suite
+    "leaderboard/links/": Row(get=200, post=404),  # without a suite
+    "leaderboard/links/<int:pk>/revoke/": Row(get=405, post=302),
+    "public/leaderboard/<str:secret>/": Row(anonymous=OPEN, get=404),  # with a wrong secret
     "compare/": Row(get=200),
     "api-reference/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
     "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/leaderboard/": Row(anonymous=JSON_401, get=200),
+    "api/v1/leaderboard/entries": Row(anonymous=JSON_401, get=200),
+    "api/v1/leaderboard/pair": Row(anonymous=JSON_401, get=400),  # without two evaluations
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
     "api/v1/runs/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(anonymous=JSON_401, get=200),
