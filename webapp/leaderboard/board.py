@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Count, F, Max, QuerySet, Window
@@ -59,6 +59,11 @@ class Board:
     def pages(self) -> int:
         return max(1, -(-self.total // PAGE))
 
+    @property
+    def samples(self) -> int:
+        """Per problem; the same for all entries of a key."""
+        return self.baseline.entry.samples if self.baseline else 1
+
 
 def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     """A page of it; `most` is the number of rows of a page."""
@@ -101,37 +106,41 @@ def _matching(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entry]:
 
 def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query = board.query
-    board.total = matching.count()
     column = F(COLUMNS[query.sort].field)
     order = column.asc(nulls_last=True) if query.ascending else column.desc(nulls_last=True)
+    ranked = matching.annotate(rank=Window(Rank(), order_by=F("success").desc())).order_by(order, "-success", "pk")
     start = (query.page - 1) * most
-    shown = list(
-        matching.select_related("run")
-        .annotate(rank=Window(Rank(), order_by=F("success").desc()))
-        .order_by(order, "-success", "pk")[start : start + most]
-    )
-    best = matching.order_by("-success", "pk").first()
-    baseline = pinned or best
-    family = list(shown)
-    if board.total <= MOST_PAIRS:
-        family = list(matching) if board.total > len(shown) else family
-    family.sort(key=lambda entry: (-entry.success, entry.pk))
-    listed = [entry.pk for entry in family]
-    scores = problem_scores(list(dict.fromkeys([*listed, *([baseline.pk] if baseline else [])])))
-    found = standings(listed, scores, baseline.pk if baseline else None, pinned=board.pinned)
+    ranks = dict(ranked.values_list("pk", "rank")[start : start + most])  # without the rows' many other columns
+    shown = with_runs(ranks)
+    board.total = matching.count()
+    baseline = pinned.pk if pinned else matching.order_by("-success", "pk").values_list("pk", flat=True).first()
+    family = list(ranks)
+    if len(family) < board.total <= MOST_PAIRS:
+        family = list(matching.order_by("-success", "pk").values_list("pk", flat=True))
+    else:
+        family.sort(key=lambda pk: (-shown[pk].success, pk))
+    scores = problem_scores(list(dict.fromkeys([*family, *([baseline] if baseline else [])])))
+    found = standings(family, scores, baseline, pinned=board.pinned)
     board.family = found.family
-    checkpoints = _checkpoints(board.key, shown)
+    checkpoints = _checkpoints(board.key, list(shown.values()))
     board.rows = [
         Row(
-            entry=entry,
-            rank=entry.rank,
-            standing=found.of.get(entry.pk, Standing()),
-            checkpoints=checkpoints.get(entry.run_id or "", 1),
+            entry=shown[pk],
+            rank=rank,
+            standing=found.of.get(pk, Standing()),
+            checkpoints=checkpoints.get(shown[pk].run_id or "", 1),
         )
-        for entry in shown
+        for pk, rank in ranks.items()
     ]
     if baseline is not None:
-        board.baseline = Row(entry=baseline, rank=None, standing=Standing())
+        entry = shown.get(baseline) or with_runs([baseline])[baseline]
+        board.baseline = Row(entry=entry, rank=None, standing=Standing())
+
+
+def with_runs(keys: Iterable[int]) -> dict[int, Entry]:
+    """Entries with the colours of their runs, whose rows are kilobytes wide."""
+    own = [field.name for field in Entry._meta.concrete_fields]
+    return Entry.objects.select_related("run").only(*own, "run__colour").in_bulk(list(keys))
 
 
 def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
@@ -154,13 +163,13 @@ def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry 
     compared = groups if len(groups) <= MOST_PAIRS else shown
     found = seed_standings(compared, baseline, pinned=board.pinned)
     members = [one.pk for group in shown for one in group.members]
-    entries = Entry.objects.select_related("run").in_bulk(members)
+    entries = with_runs(members)
     scores = problem_scores(members)
     ranks = {group.key: 1 + sum(other.success > group.success for other in groups) for group in shown}
     board.rows = [_configuration(group, entries, ranks[group.key], found, scores) for group in shown]
     board.family = found.family
     if baseline is not None:
-        entry = entries.get(baseline.key) or Entry.objects.get(pk=baseline.key)
+        entry = entries.get(baseline.key) or with_runs([baseline.key])[baseline.key]
         board.baseline = Row(entry=entry, rank=None, standing=Standing(), group=baseline)
 
 
@@ -185,9 +194,10 @@ def _others(suite: Suite, key: str, keys: Sequence[dict[str, object]]) -> list[O
     newest = [int(str(one["newest"])) for one in ordered]
     own = SuiteEvaluation.objects.filter(entry__suite=suite, key=key).values_list("conditions", flat=True).first()
     conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
-    shown = Entry.objects.filter(suite=suite, key__in=[one["key"] for one in ordered]).select_related("run")
+    shown = Entry.objects.filter(suite=suite, key__in=[one["key"] for one in ordered]).order_by("-success", "pk")
+    entries = with_runs(shown.values_list("pk", flat=True)[:MOST_OTHERS])
     by_key: dict[str, list[Entry]] = {}
-    for entry in shown.order_by("-success", "pk")[:MOST_OTHERS]:
+    for entry in sorted(entries.values(), key=lambda entry: (-entry.success, entry.pk)):
         by_key.setdefault(entry.key, []).append(entry)
     return [
         OtherConditions(

@@ -5,7 +5,7 @@ The page, its downloads and the API have the same ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.statistics.measures import PASS_ALL, PASS_AT
@@ -167,8 +167,12 @@ def _all() -> list[Column]:
 
 COLUMNS = {column.key: column for column in _all()}
 SETS = {"results": "Results", "cost": "Training cost"}
-MEASURED = [column for column in COLUMNS.values() if column.measure]
 
 
-def shown_in(show: str) -> list[Column]:
-    return [column for column in COLUMNS.values() if column.show == show]
+def shown_in(show: str, *, samples: int) -> list[Column]:
+    """The columns of a set, with k as the number of samples; pass@k and pass^k need several."""
+    found = [column for column in COLUMNS.values() if column.show == show]
+    if samples < 2:
+        return [column for column in found if column.measure not in (PASS_AT, PASS_ALL)]
+    k = {PASS_AT: PASS_AT.format(samples), PASS_ALL: PASS_ALL.format(samples)}
+    return [replace(column, title=k.get(column.measure, column.title)) for column in found]

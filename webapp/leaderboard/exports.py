@@ -10,7 +10,7 @@ from typing import Any
 
 from webapp.leaderboard.board import Board
 from webapp.leaderboard.cells import cell, points
-from webapp.leaderboard.columns import COLUMNS
+from webapp.leaderboard.columns import COLUMNS, shown_in
 from webapp.leaderboard.rows import Row
 from webapp.visible_text import visible
 
@@ -96,7 +96,7 @@ def safe_cell(value: Any) -> Any:
 
 def as_markdown(board: Board) -> str:
     """A table for people, of the columns that the page shows."""
-    columns = [COLUMNS["success"], *(one for one in COLUMNS.values() if one.show == board.query.show)]
+    columns = [COLUMNS["success"], *shown_in(board.query.show, samples=board.samples)]
     heads = ["Rank", "Ties", "Model", "Seeds", *(one.title for one in columns), "Difference"]
     lines = [_line(heads), _line(["---:", ":---", ":---", "---:", *("---:" for _ in columns), "---:"])]
     for row in board.rows:

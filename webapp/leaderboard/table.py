@@ -37,9 +37,10 @@ class TableRow:
         return str(self.row.standing.ranks or self.row.rank or "")
 
 
-def heads(query: BoardQuery) -> dict[str, Head]:
+def heads(board: Board) -> dict[str, Head]:
     """By the key of the column. Configurations are sorted by success only."""
-    columns = [COLUMNS["name"], COLUMNS["success"], *shown_in(query.show)]
+    query = board.query
+    columns = [COLUMNS["name"], COLUMNS["success"], *shown_in(query.show, samples=board.samples)]
     return {
         column.key: Head(
             column=column,
@@ -51,7 +52,7 @@ def heads(query: BoardQuery) -> dict[str, Head]:
 
 
 def table_rows(board: Board) -> list[TableRow]:
-    columns = shown_in(board.query.show)
+    columns = shown_in(board.query.show, samples=board.samples)
     baseline = board.baseline.entry.pk if board.baseline else None
     return [_table_row(row, columns, board.query, baseline) for row in board.rows]
 

@@ -108,7 +108,7 @@ def board_context(board: Board) -> dict[str, Any]:
     return {
         "board": board,
         "query": query,
-        "heads": heads(query),
+        "heads": heads(board),
         "rows": table_rows(board),
         "others": other_rows(board),
         "pages": pages,
