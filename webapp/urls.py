@@ -22,6 +22,7 @@ urlpatterns = [
     path("runs/", include("webapp.launching.urls")),
     path("runs/", include("webapp.run_pages.urls")),
     path("sweeps/", include("webapp.sweeps.urls")),
+    path("", include("webapp.suites.urls")),
     path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("api-reference/", api_reference, name="api_reference"),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from django.conf import settings
-from kombu import Queue
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
@@ -57,7 +57,7 @@ app.conf.update(
     },
     # A worker takes tasks of both queues, unless it is started for one: `python -m workers -Q evaluations`.
     task_default_queue=SUPERVISION,
-    task_queues=[Queue(SUPERVISION), Queue(EVALUATIONS)],
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (SUPERVISION, EVALUATIONS)],
     task_routes={EVALUATE_SUITE: {"queue": EVALUATIONS}},
     # JSON only: whoever can write to the broker must not be able to run code here.
     accept_content=["json"],

@@ -80,6 +80,13 @@ def read_columns(directory: Path, columns: list[str]) -> Any:
     return pyarrow.concat_tables(tables) if tables else _schema().empty_table().select(columns)
 
 
+def find_outcome(directory: Path, *, item: str, problem: str, sample: int) -> Outcome | None:
+    """How the episode came out last; None if it has not been played."""
+    where = [("item", "=", item), ("problem", "=", problem), ("sample", "=", sample)]
+    found = [row for table in _tables(directory, None, where) for row in table.to_pylist()]
+    return Outcome(**found[-1]) if found else None
+
+
 def in_suite_order(outcomes: Iterable[Outcome], suite: Suite) -> dict[str, list[list[Outcome | None]]]:
     """By item, a row per problem of the suite and a column per sample; None where the episode was not played."""
     matrix: dict[str, list[list[Outcome | None]]] = {
@@ -93,19 +100,19 @@ def in_suite_order(outcomes: Iterable[Outcome], suite: Suite) -> dict[str, list[
     return matrix
 
 
-def _tables(directory: Path, columns: list[str] | None) -> list[Any]:
+def _tables(directory: Path, columns: list[str] | None, where: list[tuple[str, str, Any]] | None = None) -> list[Any]:
     from pyarrow import parquet
 
     whole = directory / OUTCOMES
     files = [*([whole] if whole.is_file() else []), *sorted((directory / PARTS).glob("*.parquet"))]
-    return [parquet.read_table(file, columns=columns) for file in files]
+    return [parquet.read_table(file, columns=columns, filters=where) for file in files]
 
 
 @lru_cache(maxsize=1)
 def _schema() -> Any:
     import pyarrow
 
-    words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    words = pyarrow.string()  # of few values, which Parquet stores once
     kinds = {
         "item": words,
         "problem": pyarrow.string(),

@@ -38,6 +38,11 @@ class Checkpoints:
     run: Run
     steps: list[int]
 
+    @property
+    def options(self) -> list[tuple[str, int]]:
+        """Each step with its value in the form."""
+        return [(f"{self.run.pk}{SEPARATOR}{step}", step) for step in self.steps]
+
 
 def checkpoints() -> list[Checkpoints]:
     """Of the newest runs."""

@@ -13,7 +13,7 @@ from engine.suites.suite import MOST_SAMPLES
 from webapp.audit.services import Actor
 from webapp.audit.services import record as audit
 from webapp.jobs import LIVE, JobState, Refused
-from webapp.suites.models import SuiteEvaluation, SuiteVersion
+from webapp.suites.models import PolicyKind, SuiteEvaluation, SuiteVersion
 from webapp.suites.policies import Fields, policy_fields
 from webapp.whole_numbers import whole_number
 
@@ -103,3 +103,18 @@ def _samples(data: Mapping[str, str]) -> int | None:
     if number is None or not 1 <= number <= MOST_SAMPLES:
         raise Refused(f"Samples per problem: give a whole number from 1 to {MOST_SAMPLES}, or leave it blank.")
     return number
+
+
+def again(evaluation: SuiteEvaluation, owner: Actor) -> SuiteEvaluation:
+    """A second evaluation of the same inputs; `Refused` while one is live, or if the model is gone."""
+    if evaluation.imported:
+        raise Refused("It was played elsewhere, so this installation may not have its model.")
+    if evaluation.policy == PolicyKind.CHECKPOINT and evaluation.run is None:
+        raise Refused("The run of this checkpoint was deleted.")
+    names = (
+        "policy", "model", "endpoint", "key_variable", "run", "run_name", "step", "training_seed", "configuration",
+        "weights",
+    )  # fmt: skip
+    fields = {name: getattr(evaluation, name) for name in names}
+    user = owner if isinstance(owner, User) else None
+    return create(evaluation.version, fields, owner=user, samples=evaluation.samples, again=True)

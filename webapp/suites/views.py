@@ -1,0 +1,76 @@
+"""The list of suites, the page of one, and the form that defines one."""
+
+from __future__ import annotations
+
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from webapp.jobs import LIVE, JobState, Refused
+from webapp.suites import catalogue
+from webapp.suites.definition_text import STARTER, definition_of
+from webapp.suites.models import Suite, SuiteEvaluation
+from webapp.suites.shown import rows
+from webapp.whole_numbers import whole_number
+
+PAGE = 50
+
+
+@require_safe
+def suite_list(request: HttpRequest) -> HttpResponse:
+    finished = Count("versions__evaluations", filter=Q(versions__evaluations__state=JobState.FINISHED))
+    live = Count("versions__evaluations", filter=Q(versions__evaluations__state__in=LIVE))
+    found = catalogue.listed().annotate(finished=finished, live=live)
+    suites = [(suite, version, version.parsed()) for suite in found if (version := suite.versions.first()) is not None]
+    evaluations = SuiteEvaluation.objects.select_related("version__suite", "owner")
+    context = {"suites": suites, "recent": rows(list(evaluations[:10]))}
+    return render(request, "suites/list.html", context)
+
+
+@require_safe
+def detail(request: HttpRequest, name: str) -> HttpResponse:
+    """The newest version, or that of `?version=`."""
+    suite = get_object_or_404(Suite, name=name)
+    number = whole_number(request.GET.get("version", ""))
+    versions = list(suite.versions.all())
+    version = next((one for one in versions if one.number == number), versions[0])
+    evaluations = version.evaluations.select_related("owner", "run").order_by("-success", "-pk")
+    context = {
+        "suite": suite,
+        "versions": versions,
+        "version": version,
+        "document": version.parsed(),
+        "definition": definition_of(version.parsed()),
+        "evaluations": rows(list(evaluations[:PAGE])),
+        "more": evaluations.count() > PAGE,
+    }
+    return render(request, "suites/detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """GET shows a definition to begin with, of the suite `from` if there is one; POST defines the suite."""
+    base = Suite.objects.filter(name=request.GET.get("from", "")).first()
+    text = definition_of(base.latest.parsed()).replace(f'"{base.name}"', f'"{base.name}-2"', 1) if base else STARTER
+    return _form(request, text, suite=None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, name: str) -> HttpResponse:
+    """The next version of a suite, which does not ship."""
+    suite = get_object_or_404(Suite, name=name, built_in=False)
+    return _form(request, definition_of(suite.latest.parsed()), suite=suite)
+
+
+def _form(request: HttpRequest, text: str, *, suite: Suite | None) -> HttpResponse:
+    problem = ""
+    if request.method == "POST":
+        text = request.POST.get("definition", "").replace("\r\n", "\n")
+        try:
+            made = catalogue.define(text, request.user, suite=suite)
+            return redirect("suites:detail", made.suite.name)
+        except Refused as refused:
+            problem = str(refused)
+    context = {"suite": suite, "text": text, "problem": problem}
+    return render(request, "suites/new.html", context, status=422 if problem else 200)
