@@ -22,7 +22,7 @@ FEWEST = 2  # problems, for an interval
 
 
 class Estimate(NamedTuple):
-    """A mean with its 95% interval; the ends are None below two problems."""
+    """A mean with its 95% interval; the ends are None where there is too little for one."""
 
     value: float
     low: float | None
@@ -58,8 +58,13 @@ def measured(environments: Sequence[Tallies], *, seed: int, resamples: int = 10_
     if any(len(above) < FEWEST for above, _ in strata):
         return {name: Estimate(value, None, None) for name, value in zip(names, values, strict=True)}
     low, high = bootstrap_ratios([(above, below) for above, below in strata], seed=seed, resamples=resamples)
-    ends = zip(values, low.tolist(), high.tolist(), strict=True)
-    return {name: Estimate(*one) for name, one in zip(names, ends, strict=True)}
+    known = ~np.isnan(low) & ~np.isnan(high)  # a resample may have nothing to divide by
+    return {
+        name: Estimate(values[index], float(low[index]), float(high[index]))
+        if known[index]
+        else Estimate(values[index], None, None)
+        for index, name in enumerate(names)
+    }
 
 
 def _columns(found: Tallies) -> dict[str, tuple[Floats, Floats]]:

@@ -118,8 +118,9 @@ def _totals(evaluation: SuiteEvaluation, items: list[ItemResult]) -> dict[str, d
     is_scored = np.array([success is not None for success in table["success"].to_pylist()])
     found = {}
     for item in items:
-        chosen = np.flatnonzero((names == item.name) & is_scored)
         position = {problem: index for index, problem in enumerate(problems[item.name])}
+        own = (names == item.name) & is_scored & np.isin(hashes, problems[item.name])
+        chosen = np.flatnonzero(own)
         index = np.array([position[problem] for problem in hashes[chosen].tolist()], dtype=np.int64)
         sums = {name: _sums(values[chosen], index, item.problems) for name, values in numbers.items()}
         episodes = _sums(np.ones(len(chosen)), index, item.problems)

@@ -131,9 +131,7 @@ def _words(count: int, includes_baseline: bool, pinned: bool, *, pairs: bool = F
     if count < 2 and not comparisons:
         return ""
     if not pairs:
-        return (
-            f"p adjusted (Holm): {against}. With more than {MOST_PAIRS} rows there are no ranges of ranks and no ties"
-        )
+        return f"p adjusted (Holm): {against}. Ties of more than {MOST_PAIRS} rows are not computed: filter to see them"
     if not pinned:
         return f"p adjusted (Holm) for all {count * (count - 1) // 2} pairs of the {count} rows"
     return f"p adjusted (Holm): {ranks}; {against}"

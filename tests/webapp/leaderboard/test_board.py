@@ -97,21 +97,21 @@ def test_other_conditions_are_not_ranked_and_say_what_differs(browser: Client) -
     cold = SuiteVersion.objects.create(
         suite=usual.suite,
         number=2,
-        document=document(problems=4, temperature=0.0, version=2).model_dump(mode="json") | {"version": 2},
+        document=document(problems=4, temperature=0.0).model_dump(mode="json") | {"version": 2},
         key="",
     )
     evaluated("cold", "1111", cold)
     found = board()
     assert [row.entry.name for row in found.rows] == ["one", "two"]
     assert [(other.differences, [one.name for one in other.entries]) for other in found.others] == [
-        (["Bandit: temperature 0.0, not 0.7"], ["cold"])
+        (["Bandit: temperature 0.0, not 0.5"], ["cold"])
     ]
     page = browser.get("/leaderboard/?suite=bandits").content.decode()
-    assert "Not comparable with the rows above: Bandit: temperature 0.0, not 0.7" in page
+    assert "Not comparable with the rows above: Bandit: temperature 0.0, not 0.5" in page
     # the other way round, from the address
     other = board(key=found.others[0].short_key)
     assert [row.entry.name for row in other.rows] == ["cold"]
-    assert other.others[0].differences == ["Bandit: temperature 0.7, not 0.0"]
+    assert other.others[0].differences == ["Bandit: temperature 0.5, not 0.0"]
 
 
 def test_a_baseline_of_other_conditions_is_not_used() -> None:

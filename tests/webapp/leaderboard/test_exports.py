@@ -49,7 +49,7 @@ def test_csv_has_a_row_each_with_the_ends_of_intervals(browser: Client) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =cmd|' /C calc'!A0", "\n=1"])
 def test_no_cell_begins_with_a_formula(text: str) -> None:
-    assert str(safe_cell(text)).startswith(("'", "[U+"))
+    assert str(safe_cell(text)).startswith(("'", "[CR]"))
     assert safe_cell(-0.5) == -0.5  # numbers are numbers
 
 
@@ -59,7 +59,7 @@ def test_hostile_names_are_harmless_in_every_form(browser: Client) -> None:
         assert not row[1].startswith(("=", "+", "-", "@"))
     markdown = browser.get("/leaderboard/export.md?suite=bandits").content.decode()
     assert len([line for line in markdown.splitlines() if line.startswith("|")]) == len(entries) + 2
-    assert "<script" not in markdown
+    assert "<" not in markdown.replace(r"\<", "")
     assert len(json.loads(browser.get("/leaderboard/export.json?suite=bandits").content)["rows"]) == len(entries)
     for address in (
         "/leaderboard/?suite=bandits",

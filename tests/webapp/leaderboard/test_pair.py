@@ -68,9 +68,9 @@ def test_entries_of_other_conditions_are_not_compared(browser: Client) -> None:
     version = suite_version(document("cold", problems=4, temperature=0.0))
     other = add_entry(suite_evaluation({"Bandit": list("1100")}, version=version))
     page = read_pair(one, other)
-    assert page.why_not == ["Bandit: temperature 0.7, not 0.0"]
+    assert page.why_not == ["Bandit: temperature 0.5, not 0.0"]
     text = browser.get(f"/leaderboard/pair/?first={one.pk}&other={other.pk}").content.decode()
-    assert "Not comparable: Bandit: temperature 0.7, not 0.0." in text
+    assert "Not comparable: Bandit: temperature 0.5, not 0.0." in text
 
 
 def test_the_page_links_to_the_two_trajectories_side_by_side(browser: Client) -> None:
