@@ -15,7 +15,7 @@ from webapp.leaderboard.models import Entry
 from webapp.leaderboard.problem_scores import ProblemScores, problem_scores
 from webapp.leaderboard.query import PAGE, SHORT_KEY, BoardQuery
 from webapp.leaderboard.rows import Row
-from webapp.leaderboard.seed_rows import Listed, SeedGroup, grouped, problem_interval, seed_standings
+from webapp.leaderboard.seed_rows import FEWEST, Listed, SeedGroup, grouped, problem_interval, seed_standings
 from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standings
 from webapp.suites.models import Suite, SuiteEvaluation
 
@@ -62,7 +62,7 @@ class Board:
     @property
     def samples(self) -> int:
         """Per problem; the same for all entries of a key."""
-        return self.baseline.entry.samples if self.baseline else 1
+        return self.rows[0].entry.samples if self.rows else 1
 
 
 def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
@@ -157,7 +157,8 @@ def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry 
     board.total = len(groups)
     baseline = next((group for group in groups if pinned and any(one.pk == pinned.pk for one in group.members)), None)
     board.pinned = baseline is not None
-    baseline = baseline or (groups[0] if groups else None)
+    with_seeds = [group for group in groups if len(group.members) >= FEWEST]
+    baseline = baseline or next(iter(with_seeds), None)
     ordered = groups if (query.sort, query.ascending) != ("success", True) else groups[::-1]
     shown = ordered[(query.page - 1) * most : query.page * most]
     compared = groups if len(groups) <= MOST_PAIRS else shown

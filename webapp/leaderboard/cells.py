@@ -31,7 +31,8 @@ def cell(row: Row, column: Column) -> Cell:
             return Cell(text=NEVER, title="No evaluation of the run had 50% success.")
         return Cell(text=UNKNOWN, title="Not known")
     unit = "" if column.unit != "hours" else row.entry.device
-    interval = "" if found.low is None or found.high is None else _range(found, column)
+    is_known = found.low is not None and found.high is not None and column.key != "seen"
+    interval = _range(found, column) if is_known else ""
     return Cell(
         text=" ".join(filter(None, (shown(found.value, column), unit))),
         interval=interval,
@@ -58,7 +59,7 @@ def points(delta: Delta) -> str:
 def delta_title(delta: Delta) -> str:
     """What a difference stands on. Example: `+5.1 points, 95% interval +0.3 to +9.7, adjusted p = 0.047, on 256
     problems: 25 solved more often, 12 less often`."""
-    interval = f"95% interval {delta.low * 100:+.1f} to {delta.high * 100:+.1f}, adjusted p = {p_text(delta.p)}"
+    interval = f"95% interval {delta.low * 100:+.1f} to {delta.high * 100:+.1f}, adjusted p {p_text(delta.p)}"
     if not delta.shared:
         return f"{points(delta)} points, {interval}, by Welch's test over training seeds"
     detail = f"on {delta.shared} problems: {delta.ahead} solved more often, {delta.behind} less often"
@@ -66,7 +67,7 @@ def delta_title(delta: Delta) -> str:
 
 
 def p_text(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def _range(found: Estimate, column: Column) -> str:

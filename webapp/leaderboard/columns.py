@@ -119,7 +119,7 @@ def _all() -> list[Column]:
         ),
         Column(
             key="env_turns",
-            title="Environment turns",
+            title="Env. turns",
             field="environment_turns",
             unit="count",
             ascending=True,
@@ -128,7 +128,7 @@ def _all() -> list[Column]:
         ),
         Column(
             key="generated",
-            title="Generated tokens",
+            title="Tokens generated",
             field="generated_tokens",
             unit="count",
             ascending=True,
@@ -155,7 +155,7 @@ def _all() -> list[Column]:
         ),
         Column(
             key="half_hours",
-            title="Device-hours to 50%",
+            title="Hours to 50%",
             field="half_hours",
             unit="hours",
             ascending=True,

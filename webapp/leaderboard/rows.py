@@ -56,6 +56,8 @@ class Row:
             return None
         if len(known) > 1:
             ends = t_interval(known)
+            if ends is not None and column.unit == "share":
+                ends = Interval(max(0.0, ends.low), min(1.0, ends.high))
             return Estimate(fmean(known), *(ends or (None, None)))
         return Estimate(known[0], *_ends(self.entry, column))
 

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.statistics.intervals import Interval
 from engine.statistics.means import MeanDifference, t_interval, welch, welch_all
@@ -19,6 +20,7 @@ from engine.statistics.seeds_and_problems import two_levels
 from webapp.leaderboard.problem_scores import ProblemScores
 from webapp.leaderboard.standings import MOST_PAIRS, Delta, Standing, Standings
 
+Floats = NDArray[np.float64]
 FEWEST = 2  # seeds of a configuration that is compared
 
 
@@ -85,32 +87,33 @@ def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:
 
 def seed_standings(groups: Sequence[SeedGroup], baseline: SeedGroup | None, *, pinned: bool) -> Standings:
     """By Welch's test of the means over seeds. A configuration with one seed is not compared: one seed says nothing of
-    how much seeds differ."""
+    how much seeds differ. Differences to the best are adjusted for all pairs, since the data chose it."""
     with_seeds = [group for group in groups if len(group.members) >= FEWEST]
     of = {group.key: Standing() for group in groups}
+    adjusted: Floats | None = None
     if len(with_seeds) <= MOST_PAIRS:
-        of |= _all_pairs(with_seeds)
-    deltas: dict[int, Delta] = {}
-    if baseline is not None and len(baseline.members) >= FEWEST:
-        found = {group.key: _delta(group, baseline) for group in with_seeds if group.key != baseline.key}
-        known = {key: one for key, one in found.items() if one is not None}
-        for (key, one), p in zip(known.items(), holm([one.p for one in known.values()]).tolist(), strict=True):
-            deltas[key] = Delta(difference=one.difference, low=one.low, high=one.high, p=p, shared=0)
-    for key, delta in deltas.items():
+        difference, p = welch_all([group.scores for group in with_seeds])
+        adjusted = holm_of_pairs(p)
+        shown = zip(with_seeds, rank_ranges(difference, adjusted), tie_letters(adjusted), strict=True)
+        of |= {group.key: Standing(ranks=ranks, ties=ties) for group, ranks, ties in shown}
+    if baseline is None or len(baseline.members) < FEWEST:
+        return Standings(of=of)
+    keys = [group.key for group in with_seeds]
+    deltas = {group.key: _delta(group, baseline) for group in with_seeds if group.key != baseline.key}
+    known = {key: one for key, one in deltas.items() if one is not None}
+    if pinned or adjusted is None or baseline.key not in keys:
+        own = holm([one.p for one in known.values()]).tolist()
+        base = "the pinned baseline" if pinned else "the best"
+        family = f"p of differences to {base} adjusted (Holm) for {len(known)} comparisons"
+    else:
+        column = adjusted[:, keys.index(baseline.key)]
+        own = [float(column[keys.index(key)]) for key in known]
+        pairs = len(keys) * (len(keys) - 1) // 2
+        family = f"p adjusted (Holm) for all {pairs} pairs of configurations with several seeds"
+    for (key, one), p_value in zip(known.items(), own, strict=True):
+        delta = Delta(difference=one.difference, low=one.low, high=one.high, p=p_value, shared=0)
         of[key] = Standing(ranks=of[key].ranks, ties=of[key].ties, delta=delta, tied=not delta.significant)
-    base = "the pinned baseline" if pinned else "the best"
-    family = (
-        f"Welch's test over training seeds; p of differences to {base} adjusted (Holm) for {len(deltas)} comparisons"
-    )
-    return Standings(of=of, family=family if deltas else "")
-
-
-def _all_pairs(groups: Sequence[SeedGroup]) -> dict[int, Standing]:
-    """Ranges of ranks among the configurations with several seeds, and their ties."""
-    difference, p = welch_all([group.scores for group in groups])
-    adjusted = holm_of_pairs(p)
-    shown = zip(groups, rank_ranges(difference, adjusted), tie_letters(adjusted), strict=True)
-    return {group.key: Standing(ranks=ranks, ties=ties) for group, ranks, ties in shown}
+    return Standings(of=of, family=f"Welch's test over training seeds; {family}" if known else "")
 
 
 def _delta(group: SeedGroup, baseline: SeedGroup) -> MeanDifference | None:

@@ -34,7 +34,15 @@ class TableRow:
 
     @property
     def rank(self) -> str:
+        """Empty for a configuration with one seed, which is not compared with others."""
+        if self.row.group is not None and self.row.seeds == 1:
+            return ""
         return str(self.row.standing.ranks or self.row.rank or "")
+
+    @property
+    def title(self) -> str:
+        """Of a configuration with several seeds."""
+        return self.row.entry.preset or self.row.entry.model or self.row.entry.name
 
 
 def heads(board: Board) -> dict[str, Head]:
