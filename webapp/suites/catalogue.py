@@ -15,7 +15,7 @@ from engine.environment_calls.helper import CallFailed
 from engine.errors import StarboardError
 from engine.suites.comparability import conditions_of, key_of
 from engine.suites.resolve import ItemDraft, Problems, SuiteDraft, resolve
-from engine.suites.shipped import shipped_suites
+from engine.suites.shipped import definition_text, shipped_suites
 from engine.suites.suite import Suite as SuiteDocument
 from webapp.audit.services import Actor
 from webapp.environments.calls import ask
@@ -58,14 +58,14 @@ def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersi
             if document.name in RESERVED or Suite.objects.filter(name=document.name).exists():
                 raise Refused(f"name: there is a suite {document.name!r} already. Choose another name.")
             row = Suite.objects.create(name=document.name, owner=user)
-            return _add(row, document, number=1)
+            return _add(row, document, text, number=1)
         latest = Suite.objects.select_for_update().get(pk=suite.pk).latest
-        if latest.document["items"] == document.model_dump(mode="json")["items"]:
+        if latest.parsed() == document.model_copy(update={"version": latest.number}):
             raise Refused("The definition is that of the newest version. Change it, or evaluate that one.")
         if latest.frozen_at is None:
             latest.delete()
-            return _add(suite, document, number=latest.number)
-        return _add(suite, document, number=latest.number + 1)
+            return _add(suite, document, text, number=latest.number)
+        return _add(suite, document, text, number=latest.number + 1)
 
 
 def _draft(text: str, suite: Suite | None) -> SuiteDraft:
@@ -119,14 +119,15 @@ def _load(document: SuiteDocument) -> SuiteVersion | None:
         if there.frozen_at is not None or there.document == document.model_dump(mode="json"):
             return None
         there.delete()
-    return _add(suite, document, number=document.version)
+    return _add(suite, document, definition_text(document.name), number=document.version)
 
 
-def _add(suite: Suite, document: SuiteDocument, *, number: int) -> SuiteVersion:
+def _add(suite: Suite, document: SuiteDocument, definition: str, *, number: int) -> SuiteVersion:
     numbered = document.model_copy(update={"version": number})
     return SuiteVersion.objects.create(
         suite=suite,
         number=number,
         document=numbered.model_dump(mode="json"),
+        definition=definition,
         key=key_of(conditions_of(numbered)),
     )
