@@ -51,8 +51,8 @@ def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersi
 
     `Refused` with every reason if the definition is none, or has problems of training.
     """
-    document = _resolved(_draft(text, suite), owner)
     user = owner if isinstance(owner, User) else None
+    document = _resolved(_draft(text, suite, user), user)
     with transaction.atomic():
         if suite is None:
             if document.name in RESERVED or Suite.objects.filter(name=document.name).exists():
@@ -68,13 +68,16 @@ def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersi
         return _add(suite, document, text, number=latest.number + 1)
 
 
-def _draft(text: str, suite: Suite | None) -> SuiteDraft:
+def _draft(text: str, suite: Suite | None, user: User | None) -> SuiteDraft:
     if len(text) > LONGEST:
         raise Refused(f"The definition has more than {LONGEST:,} characters.")
     try:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Refused(f"The definition is not TOML: {error}") from None
+    for kind in _kinds(data):
+        if reason := refused_class(kind, user):  # before anything looks it up, which would run its code
+            raise Refused(f"{kind!r}: {reason}")
     name = {"name": suite.name} if suite is not None else {}
     try:
         draft = SuiteDraft.model_validate({**data, **name, "version": 1})
@@ -87,11 +90,15 @@ def _draft(text: str, suite: Suite | None) -> SuiteDraft:
     return draft
 
 
-def _resolved(draft: SuiteDraft, owner: Actor) -> SuiteDocument:
-    user = owner if isinstance(owner, User) else None
+def _kinds(data: dict[str, Any]) -> list[str]:
+    """What the items of a definition name as kinds, whatever else is wrong with it."""
+    items = data.get("items")
+    environments = [one.get("environment") for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    return [str(one.get("kind", "")) for one in environments if isinstance(one, dict)]
+
+
+def _resolved(draft: SuiteDraft, user: User | None) -> SuiteDocument:
     for item in draft.items:
-        if reason := refused_class(item.environment.kind, user):
-            raise Refused(f"{item.name}: {reason}")
         if wrong := refused_fields(item.environment, user):
             raise Refused("; ".join(f"{item.name}, {field}: {reason}" for field, reason in wrong.items()))
     try:
