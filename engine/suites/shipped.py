@@ -39,6 +39,10 @@ def shipped_suite(name: str) -> Suite:
     return suites[name]
 
 
+def definition_text(name: str) -> str:
+    return (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def definitions() -> list[Path]:
     return sorted(FOLDER.glob("*.toml"), key=lambda path: (path.stem == "overall", path.stem))
 

@@ -16,17 +16,19 @@ from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation, SuiteVersio
 from webapp.suites.results import save_outcomes
 
 
-def document(name: str = "bandits", *, problems: int = 4, samples: int = 1, **fields: Any) -> SuiteDocument:
-    """A suite with one item, `Bandit`; `fields` are further ones of that."""
-    item = {
-        "name": "Bandit",
+def document(
+    name: str = "bandits", *, item: str = "Bandit", problems: int = 4, samples: int = 1, **fields: Any
+) -> SuiteDocument:
+    """A suite with one item; `fields` are further ones of that."""
+    content = {
+        "name": item,
         "environment": {"kind": "bandit"},
         "seeds": list(range(problems)),
         "problems": [f"{number:016x}" for number in range(problems)],
         "samples": samples,
         **fields,
     }
-    return SuiteDocument.model_validate({"name": name, "items": [item]})
+    return SuiteDocument.model_validate({"name": name, "items": [content]})
 
 
 def suite_version(suite: SuiteDocument | None = None) -> SuiteVersion:

@@ -15,7 +15,7 @@ from engine.environment_calls.helper import CallFailed
 from engine.errors import StarboardError
 from engine.suites.comparability import conditions_of, key_of
 from engine.suites.resolve import ItemDraft, Problems, SuiteDraft, resolve
-from engine.suites.shipped import shipped_suites
+from engine.suites.shipped import definition_text, shipped_suites
 from engine.suites.suite import Suite as SuiteDocument
 from webapp.audit.services import Actor
 from webapp.environments.calls import ask
@@ -51,30 +51,33 @@ def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersi
 
     `Refused` with every reason if the definition is none, or has problems of training.
     """
-    document = _resolved(_draft(text, suite), owner)
     user = owner if isinstance(owner, User) else None
+    document = _resolved(_draft(text, suite, user), user)
     with transaction.atomic():
         if suite is None:
             if document.name in RESERVED or Suite.objects.filter(name=document.name).exists():
                 raise Refused(f"name: there is a suite {document.name!r} already. Choose another name.")
             row = Suite.objects.create(name=document.name, owner=user)
-            return _add(row, document, number=1)
+            return _add(row, document, text, number=1)
         latest = Suite.objects.select_for_update().get(pk=suite.pk).latest
-        if latest.document["items"] == document.model_dump(mode="json")["items"]:
+        if latest.parsed() == document.model_copy(update={"version": latest.number}):
             raise Refused("The definition is that of the newest version. Change it, or evaluate that one.")
         if latest.frozen_at is None:
             latest.delete()
-            return _add(suite, document, number=latest.number)
-        return _add(suite, document, number=latest.number + 1)
+            return _add(suite, document, text, number=latest.number)
+        return _add(suite, document, text, number=latest.number + 1)
 
 
-def _draft(text: str, suite: Suite | None) -> SuiteDraft:
+def _draft(text: str, suite: Suite | None, user: User | None) -> SuiteDraft:
     if len(text) > LONGEST:
         raise Refused(f"The definition has more than {LONGEST:,} characters.")
     try:
         data: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Refused(f"The definition is not TOML: {error}") from None
+    for kind in _kinds(data):
+        if reason := refused_class(kind, user):  # before anything looks it up, which would run its code
+            raise Refused(f"{kind!r}: {reason}")
     name = {"name": suite.name} if suite is not None else {}
     try:
         draft = SuiteDraft.model_validate({**data, **name, "version": 1})
@@ -87,11 +90,15 @@ def _draft(text: str, suite: Suite | None) -> SuiteDraft:
     return draft
 
 
-def _resolved(draft: SuiteDraft, owner: Actor) -> SuiteDocument:
-    user = owner if isinstance(owner, User) else None
+def _kinds(data: dict[str, Any]) -> list[str]:
+    """What the items of a definition name as kinds, whatever else is wrong with it."""
+    items = data.get("items")
+    environments = [one.get("environment") for one in items if isinstance(one, dict)] if isinstance(items, list) else []
+    return [str(one.get("kind", "")) for one in environments if isinstance(one, dict)]
+
+
+def _resolved(draft: SuiteDraft, user: User | None) -> SuiteDocument:
     for item in draft.items:
-        if reason := refused_class(item.environment.kind, user):
-            raise Refused(f"{item.name}: {reason}")
         if wrong := refused_fields(item.environment, user):
             raise Refused("; ".join(f"{item.name}, {field}: {reason}" for field, reason in wrong.items()))
     try:
@@ -119,14 +126,15 @@ def _load(document: SuiteDocument) -> SuiteVersion | None:
         if there.frozen_at is not None or there.document == document.model_dump(mode="json"):
             return None
         there.delete()
-    return _add(suite, document, number=document.version)
+    return _add(suite, document, definition_text(document.name), number=document.version)
 
 
-def _add(suite: Suite, document: SuiteDocument, *, number: int) -> SuiteVersion:
+def _add(suite: Suite, document: SuiteDocument, definition: str, *, number: int) -> SuiteVersion:
     numbered = document.model_copy(update={"version": number})
     return SuiteVersion.objects.create(
         suite=suite,
         number=number,
         document=numbered.model_dump(mode="json"),
+        definition=definition,
         key=key_of(conditions_of(numbered)),
     )

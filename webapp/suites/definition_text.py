@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import tomli_w
 
 from engine.config import EnvironmentConfig
-from engine.suites.suite import ItemSettings, Suite, SuiteItem
+from engine.suites.suite import Suite
+from webapp.suites.models import SuiteVersion
+
+NAME = re.compile(r"name\s*=")
 
 STARTER = '''name = "my-suite"
 title = "My suite"
@@ -23,27 +27,31 @@ max_context_tokens = 2048
 '''
 
 
-def definition_of(suite: Suite) -> str:
-    """Without its problems: they are drawn anew, and come out the same while the environment does."""
-    head: dict[str, Any] = {"name": suite.name, "title": suite.title, "description": suite.description}
-    return tomli_w.dumps({**{name: value for name, value in head.items() if value}, "items": _items(suite)})
+def definition_of(version: SuiteVersion) -> str:
+    """As it was written. Of an imported suite one that names its seeds, so that the problems stay the same."""
+    return version.definition or _written(version.parsed())
 
 
-def _items(suite: Suite) -> list[dict[str, Any]]:
-    return [_item(item) for item in suite.items]
+def renamed(definition: str, name: str) -> str:
+    """The definition with another name, which those of suites that ship leave to their files."""
+    head, table, rest = definition.partition("[[items]]")
+    kept = "".join(line for line in head.splitlines(keepends=True) if not NAME.match(line))
+    return f'name = "{name}"\n{kept}{table}{rest}'
 
 
-def _item(item: SuiteItem) -> dict[str, Any]:
-    """What differs from the defaults."""
-    plain = item.model_dump(mode="json", exclude={"environment", "seeds", "problems"})
-    defaults = {name: field.default for name, field in ItemSettings.model_fields.items()}
-    defaults["context"] = {"type": "full"}
-    given = {name: value for name, value in plain.items() if value != defaults.get(name)}
-    return {**given, "environment": _environment(item.environment), "count": len(item.problems)}
+def _written(suite: Suite) -> str:
+    head = {"name": suite.name, "title": suite.title, "description": suite.description}
+    parts = [tomli_w.dumps({name: value for name, value in head.items() if value})]
+    for item in suite.items:
+        plain = item.model_dump(mode="json", exclude={"environment", "context", "problems"})
+        parts.append("[[items]]\n" + tomli_w.dumps(plain))
+        tables = {"context": item.context.model_dump(mode="json"), "environment": _environment(item.environment)}
+        parts.append(tomli_w.dumps({"items": tables}))
+    return "\n".join(parts)
 
 
 def _environment(config: EnvironmentConfig) -> dict[str, Any]:
+    """What differs from the kind's defaults."""
     usual = EnvironmentConfig.model_validate({"kind": config.kind, "tag": config.tag}).model_dump(mode="json")
     plain = config.model_dump(mode="json")
-    changed = {name: value for name, value in plain.items() if value != usual[name]}
-    return {"kind": config.kind, **changed}
+    return {"kind": config.kind, **{name: value for name, value in plain.items() if value != usual[name]}}

@@ -20,6 +20,7 @@ from webapp.suites.services import AlreadyEvaluated
 from webapp.suites.shown import expected_end, rate_of, rows, shown_items
 
 PAGE = 100
+PARQUET = "application/vnd.apache.parquet"
 FIELDS = ("policy", "checkpoint", "directory", "endpoint", "endpoint_model", "key_variable", "samples", "again")
 
 
@@ -98,7 +99,9 @@ def outcomes(request: HttpRequest, pk: int) -> FileResponse:
     path = _evaluation(pk).folder / OUTCOMES
     if path.is_symlink() or not path.is_file():
         raise Http404("No outcomes yet.")
-    return FileResponse(path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet")
+    return FileResponse(
+        path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET
+    )
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:

@@ -41,6 +41,7 @@ class SuiteVersion(models.Model):
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(default=1)
     document = models.JSONField()
+    definition = models.TextField(blank=True, default="")  # TOML that it was made from; empty for an imported one
     key = models.CharField(max_length=64, db_index=True)  # comparability key, with the version's own samples
     frozen_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from webapp.jobs import LIVE, JobState, Refused
 from webapp.suites import catalogue
-from webapp.suites.definition_text import STARTER, definition_of
+from webapp.suites.definition_text import STARTER, definition_of, renamed
 from webapp.suites.models import Suite, SuiteEvaluation
 from webapp.suites.shown import rows
 from webapp.whole_numbers import whole_number
@@ -41,7 +41,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
         "versions": versions,
         "version": version,
         "document": version.parsed(),
-        "definition": definition_of(version.parsed()),
+        "definition": definition_of(version),
         "evaluations": rows(list(evaluations[:PAGE])),
         "more": evaluations.count() > PAGE,
     }
@@ -52,7 +52,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """GET shows a definition to begin with, of the suite `from` if there is one; POST defines the suite."""
     base = Suite.objects.filter(name=request.GET.get("from", "")).first()
-    text = definition_of(base.latest.parsed()).replace(f'"{base.name}"', f'"{base.name}-2"', 1) if base else STARTER
+    text = renamed(definition_of(base.latest), f"{base.name}-2") if base else STARTER
     return _form(request, text, suite=None)
 
 
@@ -60,7 +60,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     """The next version of a suite, which does not ship."""
     suite = get_object_or_404(Suite, name=name, built_in=False)
-    return _form(request, definition_of(suite.latest.parsed()), suite=suite)
+    return _form(request, definition_of(suite.latest), suite=suite)
 
 
 def _form(request: HttpRequest, text: str, *, suite: Suite | None) -> HttpResponse:

@@ -92,6 +92,20 @@ HTTP: dict[str, Row] = {
     "sweeps/<int:pk>/control/": Row(get=405, post=400),
     "sweeps/<int:pk>/limits/": Row(get=405, post=302),
     "sweeps/<int:pk>/extend/": Row(get=405, post=302),
+    "suites/": Row(get=200),
+    "suites/new/": Row(get=200, post=422),  # without a definition
+    "suites/<slug:name>/": Row(get=200),
+    "suites/<slug:name>/edit/": Row(get=200, post=422),
+    "suites/<slug:name>/evaluate/": Row(get=200, post=422),  # without a model
+    "evaluations/": Row(get=200),
+    "evaluations/side-by-side/": Row(get=404),  # of none
+    "evaluations/<int:pk>/": Row(get=200),
+    "evaluations/<int:pk>/results/": Row(get=200),
+    "evaluations/<int:pk>/control/": Row(get=405, post=400),
+    "evaluations/<int:pk>/outcomes.parquet": Row(get=200),
+    "evaluations/<int:pk>/episodes/": Row(get=200),
+    "evaluations/<int:pk>/episodes/<int:item>/<int:problem>/<int:sample>/": Row(get=200),
+    "evaluations/<int:pk>/episodes/<int:item>/<int:problem>/<int:sample>/data.json": Row(get=200),
     "panels/": Row(get=200, post=400),
     "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # posts the form's initial values
@@ -132,6 +146,7 @@ HTTP: dict[str, Row] = {
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.
 SOCKETS: dict[str, int] = {
+    "ws/evaluations/<int:pk>/": 4401,
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
     "ws/runs/<str:run_id>/what-ifs/<int:what_if_id>/": 4401,
