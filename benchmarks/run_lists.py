@@ -41,7 +41,7 @@ PAGES = {
     "leaderboard": "/leaderboard/",
     "leaderboard_filtered": "/leaderboard/?q=otter+starter",
     "leaderboard_by_tokens": "/leaderboard/?sort=tokens&show=cost",
-    "leaderboard_last_page": "/leaderboard/?page=90",
+    "leaderboard_last_page": "/leaderboard/?page=180",
     "leaderboard_by_configuration": "/leaderboard/?as=configuration",
     "leaderboard_api": "/api/v1/leaderboard/entries",
 }

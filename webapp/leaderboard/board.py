@@ -153,7 +153,7 @@ def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
 def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query = board.query
     fields = ("pk", "configuration", "training_seed", "step", "success")
-    groups = grouped([Listed(*row) for row in matching.order_by().values_list(*fields)])
+    groups = grouped(map(Listed._make, matching.order_by("step", "pk").values_list(*fields)))
     board.total = len(groups)
     baseline = next((group for group in groups if pinned and any(one.pk == pinned.pk for one in group.members)), None)
     board.pinned = baseline is not None
@@ -166,21 +166,18 @@ def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry 
     members = [one.pk for group in shown for one in group.members]
     entries = with_runs(members)
     scores = problem_scores(members)
-    ranks = {group.key: 1 + sum(other.success > group.success for other in groups) for group in shown}
-    board.rows = [_configuration(group, entries, ranks[group.key], found, scores) for group in shown]
+    board.rows = [_configuration(group, entries, found, scores) for group in shown]
     board.family = found.family
     if baseline is not None:
         entry = entries.get(baseline.key) or with_runs([baseline.key])[baseline.key]
         board.baseline = Row(entry=entry, rank=None, standing=Standing(), group=baseline)
 
 
-def _configuration(
-    group: SeedGroup, entries: Mapping[int, Entry], rank: int, found: Standings, scores: ProblemScores
-) -> Row:
+def _configuration(group: SeedGroup, entries: Mapping[int, Entry], found: Standings, scores: ProblemScores) -> Row:
     return Row(
         entry=entries[group.key],
         members=[entries[one.pk] for one in group.members],
-        rank=rank,
+        rank=group.rank,
         standing=found.of.get(group.key, Standing()),
         group=group,
         problem_interval=problem_interval(group, scores),

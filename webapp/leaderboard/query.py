@@ -10,7 +10,7 @@ from webapp.leaderboard.columns import COLUMNS, SETS
 from webapp.suites.models import PolicyKind
 from webapp.whole_numbers import whole_number
 
-PAGE = 100
+PAGE = 50
 LONGEST_TEXT = 100
 SHORT_KEY = 12  # digits of a comparability key in addresses
 CONFIGURATION = "configuration"

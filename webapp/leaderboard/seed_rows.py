@@ -3,10 +3,8 @@ apart from that of the problems."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -34,11 +32,14 @@ class Listed(NamedTuple):
     success: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SeedGroup:
-    """`members` have different seeds; of a seed with several checkpoints it is the newest. The first stands for all."""
+    """`members` have different seeds; of a seed with several checkpoints it is the newest. The first stands for all.
+    `rank` is by success, which is their mean; groups with the same share one."""
 
     members: list[Listed]
+    success: float
+    rank: int = 0
 
     @property
     def key(self) -> int:
@@ -49,26 +50,30 @@ class SeedGroup:
         return [one.success for one in self.members]
 
     @property
-    def success(self) -> float:
-        return fmean(self.scores)
-
-    @property
     def seed_interval(self) -> Interval | None:
         """What the same configuration gives when it is trained again; None for a single seed."""
         return t_interval(self.scores)
 
 
-def grouped(entries: Sequence[Listed]) -> list[SeedGroup]:
-    """Best first. An entry without a configuration, such as an endpoint, is a group of its own."""
-    groups: dict[str, dict[int | None, Listed]] = defaultdict(dict)
-    for one in sorted(entries, key=lambda one: (one.step or 0, one.pk)):
-        name = f"{one.configuration}" if one.configuration else f"entry {one.pk}"
-        groups[name][one.training_seed] = one
-    found = [
-        SeedGroup(members=sorted(members.values(), key=lambda one: (one.training_seed or 0, one.pk)))
-        for members in groups.values()
-    ]
-    return sorted(found, key=lambda group: (-group.success, group.key))
+def grouped(entries: Iterable[Listed]) -> list[SeedGroup]:
+    """Best first. `entries` are in the order of their steps. One without a configuration, such as an endpoint, is a
+    group of its own."""
+    by_name: dict[str | int, dict[int | None, Listed]] = {}
+    for one in entries:
+        by_name.setdefault(one.configuration or one.pk, {})[one.training_seed] = one
+    groups = []
+    for found in by_name.values():
+        members = sorted(found.values(), key=_seed_first) if len(found) > 1 else list(found.values())
+        groups.append(SeedGroup(members=members, success=sum([one.success for one in members]) / len(members)))
+    groups.sort(key=lambda group: (-group.success, group.members[0].pk))
+    for index, group in enumerate(groups):
+        before = groups[index - 1]
+        group.rank = before.rank if index and before.success == group.success else index + 1
+    return groups
+
+
+def _seed_first(one: Listed) -> tuple[int, int]:
+    return one.training_seed or 0, one.pk
 
 
 def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:
