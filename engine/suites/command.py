@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import signal
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from engine.suites.resolve import require_held_out, resolve
 from engine.suites.shipped import read_draft, shipped_suite
 from engine.suites.store import Store
 from engine.suites.suite import MOST_SAMPLES, Suite
+from engine.suites.summary import SuiteSummary
 
 DESCRIPTION = """Evaluate a model on a suite: fixed held-out problems with fixed settings. Episodes that are in --out
 already are not played again."""
@@ -57,19 +59,32 @@ def evaluate_suite_main(argv: list[str]) -> int:
     policy = policy_of(options)
     store = Store(options.out, suite)
     try:
-        if store.missing():
-            signal.signal(signal.SIGTERM, _interrupt)
-            model = evaluated_model(options, policy, suite)
-            try:
-                summary = play_suite(suite, model, policy, store)
-            finally:
-                model.close()
-        else:
-            summary = store.end()
+        summary = _play(options, suite, policy, store) if store.missing() else store.end()
     finally:
         store.close()
     sys.stdout.write(table(suite, policy.model, summary) + "\n")
     return 0
+
+
+def _play(options: argparse.Namespace, suite: Suite, policy: Policy, store: Store) -> SuiteSummary:
+    ended: list[int] = []
+
+    def interrupt(number: int, _: Any) -> None:
+        """Ends the session as Ctrl-C does, once: what has been played is stored first."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    model = evaluated_model(options, policy, suite)
+    try:
+        return play_suite(suite, model, policy, store)
+    finally:
+        model.close()
+        if ended:  # Python would wait for requests that are in progress
+            sys.stderr.write("error: The evaluation was ended. Its episodes so far are kept.\n")
+            sys.stderr.flush()
+            os._exit(1)
 
 
 def read_suite(text: str) -> Suite:
@@ -152,8 +167,3 @@ def _from_json(path: Path) -> Suite:
         wrong = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, Suite))
         raise ConfigError(f"{path} is not a suite: {wrong}", remedy="Correct these fields.") from None
 
-
-def _interrupt(*_: Any) -> None:
-    """Ends the session as Ctrl-C does, once: what has been played is stored first."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
