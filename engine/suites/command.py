@@ -20,6 +20,7 @@ from engine.suites.play import play_suite, run_config
 from engine.suites.policy import Policy, endpoint_policy, local_policy
 from engine.suites.report import table
 from engine.suites.resolve import require_held_out, resolve
+from engine.suites.sending import send
 from engine.suites.shipped import read_draft, shipped_suite
 from engine.suites.store import Store
 from engine.suites.suite import MOST_SAMPLES, Suite
@@ -43,6 +44,8 @@ def parser() -> argparse.ArgumentParser:
     add("--key-env", metavar="NAME", help="environment variable with the endpoint's API key")
     add("--samples", type=int, metavar="K", help="episodes per problem, in place of the suite's")
     add("--out", type=Path, required=True, metavar="DIR", help="directory for outcomes and trajectories")
+    add("--send", metavar="URL", help="send the results to this site, with the token in STARBOARD_TOKEN")
+    add("--again", action="store_true", help="send them even if the site has an evaluation of the same inputs")
     add("--batch", type=int, metavar="N", help="episodes that are sampled at once (default: 64)")
     add("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes all cores")
     add("--concurrency", type=int, default=8, help="concurrent requests to the endpoint")
@@ -63,6 +66,9 @@ def evaluate_suite_main(argv: list[str]) -> int:
     finally:
         store.close()
     sys.stdout.write(table(suite, policy.model, summary) + "\n")
+    if options.send:
+        address = send(options.out, options.send, again=options.again, samples=options.samples)
+        sys.stdout.write(f"Sent: {address}\n")
     return 0
 
 
@@ -166,4 +172,3 @@ def _from_json(path: Path) -> Suite:
     except ValidationError as error:
         wrong = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, Suite))
         raise ConfigError(f"{path} is not a suite: {wrong}", remedy="Correct these fields.") from None
-

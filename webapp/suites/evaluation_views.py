@@ -99,9 +99,7 @@ def outcomes(request: HttpRequest, pk: int) -> FileResponse:
     path = _evaluation(pk).folder / OUTCOMES
     if path.is_symlink() or not path.is_file():
         raise Http404("No outcomes yet.")
-    return FileResponse(
-        path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET
-    )
+    return FileResponse(path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET)
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:

@@ -18,7 +18,6 @@ from webapp.suites.policies import Fields, policy_fields
 from webapp.whole_numbers import whole_number
 
 
-
 class AlreadyEvaluated(Refused):
     """There is an evaluation of the same inputs."""
 
