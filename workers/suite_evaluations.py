@@ -19,6 +19,7 @@ from workers.held_jobs import CannotStart, HeldJob, Outcome, a_run_needs_the_gpu
 
 MOST_SECONDS = 14 * 24 * 3600.0
 LOOK_SECONDS = 1.0
+GRACE_SECONDS = 15.0
 LARGEST_PROGRESS = 8 << 20
 
 
@@ -28,6 +29,7 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
     model = SuiteEvaluation
     again = "Resume it."
     look_seconds = LOOK_SECONDS
+    grace_seconds = GRACE_SECONDS
 
     def __init__(self, job: SuiteEvaluation) -> None:
         super().__init__(job)

@@ -52,11 +52,11 @@ def compare_all(scores: ArrayLike, others: ArrayLike | None = None, *, strata: S
     parts = [_moments(*pair) for pair in zip(np.split(rows, ends, 1), np.split(columns, ends, 1), strict=True)]
     shared, ahead, behind = (sum(getattr(one, name) for one in parts) for name in ("shared", "ahead", "behind"))
     enough = np.logical_and.reduce([one.shared >= FEWEST for one in parts])
-    mean = sum(one.mean for one in parts) / len(parts)
+    mean = np.mean([one.mean for one in parts], axis=0)
     low, high, p = _by_signs(ahead, behind, np.maximum(shared, 1))
     takes_t = _takes_t(rows, columns) if len(parts) == 1 else np.ones_like(enough)
     if takes_t.any():
-        variance = sum(one.variance for one in parts) / len(parts) ** 2
+        variance = np.sum([one.variance for one in parts], axis=0) / len(parts) ** 2
         *by_t, error = _by_t(mean, variance, np.maximum(shared - len(parts), 1))
         takes_t = takes_t & (error >= ROUNDING)
         low, high, p = (np.where(takes_t, t, signs) for t, signs in zip(by_t, (low, high, p), strict=True))
@@ -93,7 +93,8 @@ def _takes_t(rows: Floats, columns: Floats) -> Flags:
 
 def _rounded(scores: ArrayLike) -> Floats:
     """So that 1/3 is 1/3, however it was computed."""
-    return np.round(np.atleast_2d(np.asarray(scores, dtype=np.float64)), DIGITS)
+    found: Floats = np.round(np.atleast_2d(np.asarray(scores, dtype=np.float64)), DIGITS)
+    return found
 
 
 def _whole(scores: Floats) -> Flags:

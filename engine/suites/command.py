@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import signal
 import sys
 from pathlib import Path
@@ -19,9 +20,11 @@ from engine.suites.play import play_suite, run_config
 from engine.suites.policy import Policy, endpoint_policy, local_policy
 from engine.suites.report import table
 from engine.suites.resolve import require_held_out, resolve
+from engine.suites.sending import send
 from engine.suites.shipped import read_draft, shipped_suite
 from engine.suites.store import Store
 from engine.suites.suite import MOST_SAMPLES, Suite
+from engine.suites.summary import SuiteSummary
 
 DESCRIPTION = """Evaluate a model on a suite: fixed held-out problems with fixed settings. Episodes that are in --out
 already are not played again."""
@@ -41,6 +44,8 @@ def parser() -> argparse.ArgumentParser:
     add("--key-env", metavar="NAME", help="environment variable with the endpoint's API key")
     add("--samples", type=int, metavar="K", help="episodes per problem, in place of the suite's")
     add("--out", type=Path, required=True, metavar="DIR", help="directory for outcomes and trajectories")
+    add("--send", metavar="URL", help="send the results to this site, with the token in STARBOARD_TOKEN")
+    add("--again", action="store_true", help="send them even if the site has an evaluation of the same inputs")
     add("--batch", type=int, metavar="N", help="episodes that are sampled at once (default: 64)")
     add("--threads", type=int, default=0, metavar="N", help="CPU threads; 0 takes all cores")
     add("--concurrency", type=int, default=8, help="concurrent requests to the endpoint")
@@ -57,19 +62,35 @@ def evaluate_suite_main(argv: list[str]) -> int:
     policy = policy_of(options)
     store = Store(options.out, suite)
     try:
-        if store.missing():
-            signal.signal(signal.SIGTERM, _interrupt)
-            model = evaluated_model(options, policy, suite)
-            try:
-                summary = play_suite(suite, model, policy, store)
-            finally:
-                model.close()
-        else:
-            summary = store.end()
+        summary = _play(options, suite, policy, store) if store.missing() else store.end()
     finally:
         store.close()
     sys.stdout.write(table(suite, policy.model, summary) + "\n")
+    if options.send:
+        address = send(options.out, options.send, again=options.again, samples=options.samples)
+        sys.stdout.write(f"Sent: {address}\n")
     return 0
+
+
+def _play(options: argparse.Namespace, suite: Suite, policy: Policy, store: Store) -> SuiteSummary:
+    ended: list[int] = []
+
+    def interrupt(number: int, _: Any) -> None:
+        """Ends the session as Ctrl-C does, once: what has been played is stored first."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    model = evaluated_model(options, policy, suite)
+    try:
+        return play_suite(suite, model, policy, store)
+    finally:
+        model.close()
+        if ended:  # Python would wait for requests that are in progress
+            sys.stderr.write("error: The evaluation was ended. Its episodes so far are kept.\n")
+            sys.stderr.flush()
+            os._exit(1)
 
 
 def read_suite(text: str) -> Suite:
@@ -151,9 +172,3 @@ def _from_json(path: Path) -> Suite:
     except ValidationError as error:
         wrong = "; ".join(f"{field}: {reason}" for field, reason in problems_by_field(error, Suite))
         raise ConfigError(f"{path} is not a suite: {wrong}", remedy="Correct these fields.") from None
-
-
-def _interrupt(*_: Any) -> None:
-    """Ends the session as Ctrl-C does, once: what has been played is stored first."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt

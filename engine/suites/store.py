@@ -54,7 +54,8 @@ class Store:
 
     def is_finished(self, item: str, problem: str, sample: int) -> bool:
         """Whether the episode needs no more play."""
-        found = self.outcomes.get((item, problem, sample))
+        key = (item, problem, sample)
+        found = self._new[key][0] if key in self._new else self.outcomes.get(key)
         return found is not None and found.stop not in AGAIN
 
     def missing(self) -> int:

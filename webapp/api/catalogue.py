@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, leaderboard, runs, steering, telemetry, verdicts
+from webapp.api.resources import ingestion, leaderboard, runs, steering, suites, telemetry, verdicts
 
 RESOURCES = (
     runs.resource,
     steering.resource,
     telemetry.resource,
     verdicts.resource,
+    suites.resource,
     leaderboard.resource,
     ingestion.resource,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.contrib.auth.models import User
@@ -25,7 +25,7 @@ class PathView:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
 
-    def __call__(self, request: HttpRequest, run_id: str = "") -> HttpResponseBase:
+    def __call__(self, request: HttpRequest, run_id: str = "", **numbers: int) -> HttpResponseBase:
         allowance: Allowance | None = None
         try:
             endpoint = self._endpoint(request)
@@ -33,7 +33,7 @@ class PathView:
             if call.token is not None:
                 _check_scope(call, endpoint)
                 allowance = spend(call.token, endpoint.scope)
-            answer = _answered(call, endpoint, run_id)
+            answer = _answered(call, endpoint, run_id, numbers)
         except Problem as problem:
             answer = problem.answer()
         if allowance is not None:
@@ -63,8 +63,8 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
         )
 
 
-def _answered(call: Call, endpoint: Endpoint, run_id: str) -> HttpResponseBase:
-    values: dict[str, Any] = {"call": call}
+def _answered(call: Call, endpoint: Endpoint, run_id: str, numbers: Mapping[str, int]) -> HttpResponseBase:
+    values: dict[str, Any] = {"call": call, **numbers}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
     else:

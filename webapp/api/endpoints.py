@@ -13,6 +13,7 @@ its `operationId`, and its docstring is the description.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_type_hints
@@ -26,6 +27,7 @@ from webapp.accounts.models import PersonalToken, Scope
 
 LONGEST_BODY = 256 * 1024  # bytes, unless an endpoint says otherwise
 LIKE = "x-like"
+PART = re.compile(r"\{(\w+)\}")  # of a path
 
 Handler = Callable[..., Any]
 
@@ -84,6 +86,11 @@ class Endpoint:
     @property
     def description(self) -> str:
         return self._text.partition("\n\n")[2].replace("\n\n", "\f").replace("\n", " ").replace("\f", "\n\n")
+
+    @property
+    def numbers(self) -> list[str]:
+        """The parts of the path that are numbers of rows, such as `evaluation_id`; parameters have their names."""
+        return [name for name in PART.findall(self.path) if name != "run_id"]
 
     @property
     def _text(self) -> str:

@@ -111,6 +111,11 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
         found.append(
             {"name": "run_id", "in": "path", "required": True, "description": about, "schema": {"type": "string"}}
         )
+    for name in one.numbers:
+        about = "The number in the URL of its page."
+        found.append(
+            {"name": name, "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
+        )
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
         found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -139,8 +144,8 @@ def _answer(one: Endpoint, names: dict[type[BaseModel], str]) -> Schema:
 
 def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
-    if one.takes_run:
-        found[404] = "There is no such run."
+    if one.takes_run or one.numbers:
+        found[404] = "There is no such run." if one.takes_run else "There is none of this number."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

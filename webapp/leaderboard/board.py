@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from django.db.models import Count, F, Max, QuerySet, Window
 from django.db.models.functions import Rank
@@ -20,6 +21,15 @@ from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standi
 from webapp.suites.models import Suite, SuiteEvaluation
 
 MOST_OTHERS = 50  # entries of other keys that are shown
+
+
+class _Key(NamedTuple):
+    """A comparability key of the suite's entries: how many have it, and the newest of them."""
+
+    key: str
+    count: int
+    newest: int
+    version: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,11 +78,10 @@ class Board:
 def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     """A page of it; `most` is the number of rows of a page."""
     board = Board(suite=suite, query=query)
-    keys = list(
-        Entry.objects.filter(suite=suite)
-        .values("key")
-        .annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))
-    )
+    by_key = Entry.objects.filter(suite=suite).order_by().values_list("key")
+    keys = [
+        _Key(*row) for row in by_key.annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))
+    ]
     states = SuiteEvaluation.objects.filter(version__suite=suite).values_list("state").annotate(count=Count("pk"))
     by_state = dict(states.order_by())
     board.in_progress = by_state.get(JobState.QUEUED, 0) + by_state.get(JobState.RUNNING, 0)
@@ -80,10 +89,10 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     if not keys:
         return board
     pinned = Entry.objects.filter(suite=suite, pk=query.baseline).first() if query.baseline else None
-    chosen = next((one for one in keys if query.key and one["key"].startswith(query.key)), None)
-    chosen = chosen or next((one for one in keys if pinned and one["key"] == pinned.key), None)
-    chosen = chosen or max(keys, key=lambda one: (one["count"], one["newest"]))
-    board.key, board.suite_version, board.ranked = chosen["key"], chosen["version"], chosen["count"]
+    chosen = next((one for one in keys if query.key and one.key.startswith(query.key)), None)
+    chosen = chosen or next((one for one in keys if pinned and one.key == pinned.key), None)
+    chosen = chosen or max(keys, key=lambda one: (one.count, one.newest))
+    board.key, board.suite_version, board.ranked = chosen.key, chosen.version, chosen.count
     if query.baseline and (pinned is None or pinned.key != board.key):
         board.unlisted_baseline = "no longer exists" if pinned is None else "was evaluated under other conditions"
         pinned = None
@@ -93,7 +102,7 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
         _fill_configurations(board, matching, pinned, most)
     else:
         _fill_entries(board, matching, pinned, most)
-    board.others = _others(suite, board.key, [one for one in keys if one["key"] != board.key])
+    board.others = _others(suite, board.key, [one for one in keys if one.key != board.key])
     return board
 
 
@@ -184,25 +193,25 @@ def _configuration(group: SeedGroup, entries: Mapping[int, Entry], found: Standi
     )
 
 
-def _others(suite: Suite, key: str, keys: Sequence[dict[str, object]]) -> list[OtherConditions]:
+def _others(suite: Suite, key: str, keys: Sequence[_Key]) -> list[OtherConditions]:
     """The most common first. Conditions are the same for all entries of a key, so one of each is read."""
     if not keys:
         return []
-    ordered = sorted(keys, key=lambda one: (-int(str(one["count"])), str(one["key"])))
-    newest = [int(str(one["newest"])) for one in ordered]
+    ordered = sorted(keys, key=lambda one: (-one.count, one.key))
+    newest = [one.newest for one in ordered]
     own = SuiteEvaluation.objects.filter(entry__suite=suite, key=key).values_list("conditions", flat=True).first()
     conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
-    shown = Entry.objects.filter(suite=suite, key__in=[one["key"] for one in ordered]).order_by("-success", "pk")
+    shown = Entry.objects.filter(suite=suite, key__in=[one.key for one in ordered]).order_by("-success", "pk")
     entries = with_runs(shown.values_list("pk", flat=True)[:MOST_OTHERS])
     by_key: dict[str, list[Entry]] = {}
     for entry in sorted(entries.values(), key=lambda entry: (-entry.success, entry.pk)):
         by_key.setdefault(entry.key, []).append(entry)
     return [
         OtherConditions(
-            key=str(one["key"]),
+            key=one.key,
             differences=differences(conditions.get(pk, []), own or []),
-            count=int(str(one["count"])),
-            entries=by_key.get(str(one["key"]), []),
+            count=one.count,
+            entries=by_key.get(one.key, []),
         )
         for one, pk in zip(ordered, newest, strict=True)
     ]

@@ -92,7 +92,7 @@ def _against(
 
 
 def _column(pairs: Pairs, column: int) -> Pairs:
-    return Pairs(*(matrix[:, column] for matrix in pairs))
+    return Pairs._make(matrix[:, column] for matrix in pairs)
 
 
 def _deltas(listed: list[int], column: Pairs, adjusted: Floats, baseline: int | None) -> dict[int, Delta]:

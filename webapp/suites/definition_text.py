@@ -13,7 +13,7 @@ from webapp.suites.models import SuiteVersion
 
 NAME = re.compile(r"name\s*=")
 
-STARTER = '''name = "my-suite"
+STARTER = """name = "my-suite"
 title = "My suite"
 description = "What it measures."
 
@@ -24,7 +24,7 @@ count = 128           # held-out problems, all different
 samples = 1           # episodes per problem; several give pass@k
 temperature = 0.5
 max_context_tokens = 2048
-'''
+"""
 
 
 def definition_of(version: SuiteVersion) -> str:

@@ -80,7 +80,9 @@ def episode_data(request: HttpRequest, pk: int, item: int, problem: int, sample:
 @require_safe
 def side_by_side(request: HttpRequest) -> HttpResponse:
     """`first` and `other` are evaluations; `item`, `problem` and `sample` the position in the first one's suite."""
-    numbers = {name: whole_number(request.GET.get(name, "0")) for name in ("first", "other", "item", "problem", "sample")}
+    numbers = {
+        name: whole_number(request.GET.get(name, "0")) for name in ("first", "other", "item", "problem", "sample")
+    }
     first, other = _evaluation(numbers["first"] or 0), _evaluation(numbers["other"] or 0)
     item, problem, sample = (numbers[name] or 0 for name in ("item", "problem", "sample"))
     suite = first.suite()

@@ -87,9 +87,7 @@ def samples_of(
 ) -> Sequence[tuple[int, Outcome | None]]:
     """All samples of a problem."""
     numbers = range(suite.items[item].samples)
-    return [
-        (sample, outcome_at(evaluation, suite, item=item, problem=problem, sample=sample)) for sample in numbers
-    ]
+    return [(sample, outcome_at(evaluation, suite, item=item, problem=problem, sample=sample)) for sample in numbers]
 
 
 def _in_order(table: Any, item: SuiteItem, result: str) -> Any:

@@ -15,7 +15,7 @@ from webapp.environments.restrictions import administers
 from webapp.jobs import Refused
 from webapp.suites import services
 from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
-from webapp.suites.policies import SEPARATOR, checkpoints, model_folders
+from webapp.suites.policies import SEPARATOR, Checkpoints, checkpoints, model_folders
 from webapp.suites.services import AlreadyEvaluated
 from webapp.suites.shown import expected_end, rate_of, rows, shown_items
 
@@ -41,8 +41,8 @@ def evaluate(request: HttpRequest, name: str) -> HttpResponse:
         "suite": suite,
         "version": version,
         "document": version.parsed(),
-        "values": _values(request),
-        "checkpoints": checkpoints(),
+        "values": _values(request, listed := checkpoints()),
+        "checkpoints": listed,
         "folders": model_folders(),
         "keys": settings.STARBOARD_ENDPOINT_KEYS,
         "kinds": PolicyKind,
@@ -99,9 +99,7 @@ def outcomes(request: HttpRequest, pk: int) -> FileResponse:
     path = _evaluation(pk).folder / OUTCOMES
     if path.is_symlink() or not path.is_file():
         raise Http404("No outcomes yet.")
-    return FileResponse(
-        path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET
-    )
+    return FileResponse(path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET)
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:
@@ -123,12 +121,12 @@ def _context(found: SuiteEvaluation) -> dict[str, Any]:
     }
 
 
-def _values(request: HttpRequest) -> dict[str, str]:
+def _values(request: HttpRequest, listed: list[Checkpoints]) -> dict[str, str]:
     if request.method == "POST":
         return {name: request.POST.get(name, "") for name in FIELDS}
     run, step = request.GET.get("run", ""), request.GET.get("step", "")
     return {
-        "policy": request.GET.get("policy", PolicyKind.CHECKPOINT),
+        "policy": PolicyKind.CHECKPOINT if listed else PolicyKind.DIRECTORY,
         "checkpoint": f"{run}{SEPARATOR}{step}" if run and step else "",
         "directory": "tiny",
     }

@@ -146,5 +146,3 @@ def _endpoint(data: Mapping[str, str], user: User | AnonymousUser | None) -> Fie
         "key_variable": variable,
         "weights": weights_of_endpoint(address, name),
     }
-
-

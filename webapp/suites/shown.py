@@ -97,9 +97,7 @@ def rate_of(row: ItemResult | SuiteEvaluation) -> Rate | None:
 
 def shown_items(evaluation: SuiteEvaluation, suite: Suite) -> list[ShownItem]:
     results = {result.name: result for result in evaluation.items.all()}
-    return [
-        ShownItem(order=order, item=item, result=results.get(item.name)) for order, item in enumerate(suite.items)
-    ]
+    return [ShownItem(order=order, item=item, result=results.get(item.name)) for order, item in enumerate(suite.items)]
 
 
 def expected_end(evaluation: SuiteEvaluation) -> datetime | None:

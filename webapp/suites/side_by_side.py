@@ -50,7 +50,10 @@ def sides_of(first: SuiteEvaluation, other: SuiteEvaluation, *, item: int, probl
 def lines_of(sides: list[Side]) -> list[Line]:
     length = max((len(side.aligned.cells) for side in sides if side.aligned), default=0)
     return [
-        Line(number=number + 1, cells=[(f"board-{index}-{number}", _cell(side, number)) for index, side in enumerate(sides)])
+        Line(
+            number=number + 1,
+            cells=[(f"board-{index}-{number}", _cell(side, number)) for index, side in enumerate(sides)],
+        )
         for number in range(length)
     ]
 

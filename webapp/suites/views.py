@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,17 +16,20 @@ from webapp.suites.models import Suite, SuiteEvaluation
 from webapp.suites.shown import rows
 from webapp.whole_numbers import whole_number
 
-PAGE = 50
+PAGE, RECENT = 50, 10
+OVERALL = "overall"  # listed first
 
 
 @require_safe
 def suite_list(request: HttpRequest) -> HttpResponse:
+    """With `?run=…&step=…` it offers to evaluate that checkpoint."""
     finished = Count("versions__evaluations", filter=Q(versions__evaluations__state=JobState.FINISHED))
     live = Count("versions__evaluations", filter=Q(versions__evaluations__state__in=LIVE))
     found = catalogue.listed().annotate(finished=finished, live=live)
     suites = [(suite, version, version.parsed()) for suite in found if (version := suite.versions.first()) is not None]
+    suites.sort(key=lambda one: (not one[0].built_in, one[0].name != OVERALL, (one[2].title or one[2].name).lower()))
     evaluations = SuiteEvaluation.objects.select_related("version__suite", "owner")
-    context = {"suites": suites, "recent": rows(list(evaluations[:10]))}
+    context = {"suites": suites, "recent": rows(list(evaluations[:RECENT])), "chosen": _chosen(request)}
     return render(request, "suites/list.html", context)
 
 
@@ -61,6 +66,14 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     """The next version of a suite, which does not ship."""
     suite = get_object_or_404(Suite, name=name, built_in=False)
     return _form(request, definition_of(suite.latest), suite=suite)
+
+
+def _chosen(request: HttpRequest) -> str:
+    """The query that chooses a checkpoint in the form, if the address does."""
+    names = ("run", "step")
+    if not all(request.GET.get(name) for name in names):
+        return ""
+    return "?" + urlencode({name: request.GET[name] for name in names})
 
 
 def _form(request: HttpRequest, text: str, *, suite: Suite | None) -> HttpResponse:

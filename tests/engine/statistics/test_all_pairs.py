@@ -99,6 +99,6 @@ def test_environments_weigh_the_same_however_many_problems_they_have() -> None:
     assert found.high[0, 1] == pytest.approx(min(1.0, 3 / 8 + half))
     assert found.low[0, 1] == pytest.approx(3 / 8 - half)
     # one environment of which only one problem is shared is not compared
-    missing = compare_all([[1, 0, 0, 1, 1, math.nan], [0, 0, 0, 1, 0, 0]], strata=[4, 2])
+    missing = compare_all([outcomes("10011-"), outcomes("000100")], strata=[4, 2])
     assert math.isnan(missing.difference[0, 1])
     assert missing.p[0, 1] == 1.0

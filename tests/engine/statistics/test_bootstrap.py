@@ -48,7 +48,7 @@ def test_columns_share_their_resamples() -> None:
     low, high = bootstrap_ratios([(sums, np.ones_like(sums))], seed=4)
     assert (low[1], high[1]) == pytest.approx((2 * low[0], 2 * high[0]))
     assert (low[2], high[2]) == (1.0, 1.0)
-    assert (low[0], high[0]) == pytest.approx(tuple(bootstrap_mean([[score] for score in scores], seed=4)))
+    assert (low[0], high[0]) == pytest.approx(tuple(bootstrap_mean([[score] for score in scores.tolist()], seed=4)))
 
 
 def test_arrays_of_other_shapes_are_refused() -> None:

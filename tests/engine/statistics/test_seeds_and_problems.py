@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,6 @@ def test_a_component_below_zero_is_zero() -> None:
 
 
 @pytest.mark.parametrize("scores", [[[1.0, 0.0]], [[1.0], [0.0]], [[1.0, math.nan], [1.0, 0.0]], [1.0, 0.0]])
-def test_too_little_is_refused(scores: list[object]) -> None:
+def test_too_little_is_refused(scores: Any) -> None:
     with pytest.raises(ValueError, match="two seeds and two problems"):
         two_levels(scores)

@@ -12,8 +12,8 @@ from engine.config import EnvironmentConfig
 from engine.environments import ENVIRONMENTS, environment_class, environment_of
 from engine.environments.problems import HELD_OUT_EVERY, reset_in_split
 from engine.errors import ConfigError
-from engine.suites.comparability import conditions_of, differences, key_of
 from engine.suites.command import read_suite
+from engine.suites.comparability import conditions_of, differences, key_of
 from engine.suites.resolve import SuiteDraft, require_held_out, resolve
 from engine.suites.shipped import shipped_suites
 from engine.suites.suite import Suite, SuiteItem

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -28,11 +30,11 @@ def browser(client: Client) -> Client:
     return client
 
 
-def version(problems: int = 256, **fields: object) -> SuiteVersion:
+def version(problems: int = 256, **fields: Any) -> SuiteVersion:
     return suite_version(document(problems=problems, **fields))
 
 
-def evaluated(name: str, solved: str, suite: SuiteVersion | None = None, **fields: object) -> SuiteEvaluation:
+def evaluated(name: str, solved: str, suite: SuiteVersion | None = None, **fields: Any) -> SuiteEvaluation:
     """`solved` has a digit for each problem, or texts of samples separated by spaces."""
     texts = solved.split() if " " in solved else list(solved)
     return suite_evaluation({"Bandit": texts}, version=suite or version(), model=f"/models/{name}", **fields)

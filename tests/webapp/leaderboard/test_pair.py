@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -21,7 +23,7 @@ def browser(client: Client) -> Client:
     return client
 
 
-def entries(*solved: list[str], **item: object) -> list[Entry]:
+def entries(*solved: list[str], **item: Any) -> list[Entry]:
     version = suite_version(document(problems=len(solved[0]), samples=len(solved[0][0]), **item))
     return [
         add_entry(suite_evaluation({"Bandit": texts}, version=version, model=f"/models/{index}"))

@@ -35,6 +35,7 @@ def address(route: str, world: World) -> str:
     plain = plain.replace("<int:step>", str(CHECKPOINT_STEP))
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))
     plain = plain.replace("<int:preflight_id>", str(world.preflight.pk))
+    plain = plain.replace("<int:evaluation_id>", str(world.evaluation.pk))
     plain = plain.replace("<slug:name>", world.evaluation.version.suite.name)
     plain = re.sub("<int:(item|problem|sample)>", "0", plain)
     return "/" + re.sub(r"<int:pk>", str(pk), plain)

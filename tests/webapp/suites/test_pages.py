@@ -122,6 +122,6 @@ def test_a_new_suite_is_written_as_a_definition(browser: Client) -> None:
     assert browser.post("/suites/new/", {"definition": text})["Location"] == "/suites/arms/"
     assert "not used yet" in text_of(browser, "/suites/arms/")
     assert "count = 2" in text_of(browser, "/suites/arms/edit/")
-    assert 'name = &quot;arms-2&quot;' in text_of(browser, "/suites/new/?from=arms")
+    assert "name = &quot;arms-2&quot;" in text_of(browser, "/suites/new/?from=arms")
     wrong = browser.post("/suites/arms/edit/", {"definition": text.replace("bandit", "bandits")})
     assert (wrong.status_code, "There is no environment kind" in wrong.content.decode()) == (422, True)

@@ -189,7 +189,9 @@ def test_a_stopped_evaluation_is_resumed_and_a_finished_one_is_not(version: Suit
 
 def test_numbers_and_bits_come_from_the_outcomes() -> None:
     # 3 problems with 2 samples: 1, 1/2 and, of one scored sample, 0
-    evaluation = suite_evaluation({"Bandit": ["11", "01", "0-"]}, version=suite_version(document(problems=3, samples=2)))
+    evaluation = suite_evaluation(
+        {"Bandit": ["11", "01", "0-"]}, version=suite_version(document(problems=3, samples=2))
+    )
     item = evaluation.items.get()
     assert (evaluation.planned, evaluation.played, evaluation.scored, evaluation.successes) == (6, 6, 5, 3)
     assert (item.success, item.success, item.interval[:15]) == (0.6, evaluation.success, "t over prompts,")
