@@ -93,8 +93,8 @@ def _takes_t(rows: Floats, columns: Floats) -> Flags:
 
 def _rounded(scores: ArrayLike) -> Floats:
     """So that 1/3 is 1/3, however it was computed."""
-    found: Floats = np.round(np.atleast_2d(np.asarray(scores, dtype=np.float64)), DIGITS)
-    return found
+    found: Floats = np.atleast_2d(np.asarray(scores, dtype=np.float64))
+    return found.round(DIGITS)
 
 
 def _whole(scores: Floats) -> Flags:

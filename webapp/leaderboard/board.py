@@ -27,7 +27,7 @@ class _Key(NamedTuple):
     """A comparability key of the suite's entries: how many have it, and the newest of them."""
 
     key: str
-    count: int
+    entries: int
     newest: int
     version: int
 
@@ -79,9 +79,7 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     """A page of it; `most` is the number of rows of a page."""
     board = Board(suite=suite, query=query)
     by_key = Entry.objects.filter(suite=suite).order_by().values_list("key")
-    keys = [
-        _Key(*row) for row in by_key.annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))
-    ]
+    keys = [_Key(*row) for row in by_key.annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))]
     states = SuiteEvaluation.objects.filter(version__suite=suite).values_list("state").annotate(count=Count("pk"))
     by_state = dict(states.order_by())
     board.in_progress = by_state.get(JobState.QUEUED, 0) + by_state.get(JobState.RUNNING, 0)
@@ -91,8 +89,8 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     pinned = Entry.objects.filter(suite=suite, pk=query.baseline).first() if query.baseline else None
     chosen = next((one for one in keys if query.key and one.key.startswith(query.key)), None)
     chosen = chosen or next((one for one in keys if pinned and one.key == pinned.key), None)
-    chosen = chosen or max(keys, key=lambda one: (one.count, one.newest))
-    board.key, board.suite_version, board.ranked = chosen.key, chosen.version, chosen.count
+    chosen = chosen or max(keys, key=lambda one: (one.entries, one.newest))
+    board.key, board.suite_version, board.ranked = chosen.key, chosen.version, chosen.entries
     if query.baseline and (pinned is None or pinned.key != board.key):
         board.unlisted_baseline = "no longer exists" if pinned is None else "was evaluated under other conditions"
         pinned = None
@@ -197,7 +195,7 @@ def _others(suite: Suite, key: str, keys: Sequence[_Key]) -> list[OtherCondition
     """The most common first. Conditions are the same for all entries of a key, so one of each is read."""
     if not keys:
         return []
-    ordered = sorted(keys, key=lambda one: (-one.count, one.key))
+    ordered = sorted(keys, key=lambda one: (-one.entries, one.key))
     newest = [one.newest for one in ordered]
     own = SuiteEvaluation.objects.filter(entry__suite=suite, key=key).values_list("conditions", flat=True).first()
     conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
@@ -210,7 +208,7 @@ def _others(suite: Suite, key: str, keys: Sequence[_Key]) -> list[OtherCondition
         OtherConditions(
             key=one.key,
             differences=differences(conditions.get(pk, []), own or []),
-            count=one.count,
+            count=one.entries,
             entries=by_key.get(one.key, []),
         )
         for one, pk in zip(ordered, newest, strict=True)
