@@ -42,26 +42,36 @@ def test_a_rank_range_counts_what_is_significantly_better_and_worse() -> None:
 
 
 def test_ties_are_runs_of_entries_without_a_significant_difference() -> None:
-    assert tie_groups(adjusted()) == [(0, 2), (1, 3), (4, 4)]
+    assert tie_groups(adjusted()) == [[0, 1, 2], [1, 2, 3], [4]]
     assert tie_letters(adjusted()) == ["a", "ab", "ab", "b", "c"]
 
 
-def test_no_two_of_a_group_differ_and_no_group_can_be_longer() -> None:
+def test_groups_are_all_largest_sets_of_ties_even_of_entries_that_are_not_neighbours() -> None:
     stream = np.random.default_rng(1)
-    for _ in range(50):
-        p = np.triu(stream.choice([0.01, 0.5], size=(9, 9)), 1)
-        p = p + p.T + np.eye(9)
-        groups = tie_groups(p)
-        runs = {
-            (first, last)
-            for first in range(9)
-            for last in range(first, 9)
-            if all(p[one, other] > 0.05 for one, other in combinations(range(first, last + 1), 2))
-        }
-        longest = {
-            run for run in runs if not any(other != run and other[0] <= run[0] and run[1] <= other[1] for other in runs)
-        }
-        assert set(groups) == longest
+    for _ in range(30):
+        p = np.triu(stream.choice([0.01, 0.5], size=(8, 8)), 1)
+        p = p + p.T + np.eye(8)
+        sets = [
+            set(group)
+            for size in range(1, 9)
+            for group in combinations(range(8), size)
+            if all(p[one, other] > 0.05 for one, other in combinations(group, 2))
+        ]
+        largest = [group for group in sets if not any(group < other for other in sets)]
+        assert tie_groups(p) == sorted(sorted(group) for group in largest)
+
+
+def test_a_noisy_entry_is_tied_with_the_best_although_one_between_is_not() -> None:
+    p = np.array([[1.0, 0.01, 0.4], [0.01, 1.0, 0.6], [0.4, 0.6, 1.0]])
+    assert tie_letters(p) == ["a", "b", "ab"]
+
+
+def test_too_many_groups_are_those_of_neighbours() -> None:
+    # tied with all but one other entry each: 2^20 groups
+    index = np.arange(40)
+    p = np.where(index[:, None] // 2 == index[None, :] // 2, 0.01, 0.5)
+    np.fill_diagonal(p, 1.0)
+    assert tie_groups(p)[:2] == [[0], [1, 2]]
 
 
 def test_an_entry_of_many_groups_has_their_first_and_last_letter() -> None:
