@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, runs, steering, suites, telemetry, verdicts
+from webapp.api.resources import evaluations, ingestion, played_evaluations, runs, steering, telemetry, verdicts
 
 RESOURCES = (
     runs.resource,
     steering.resource,
     telemetry.resource,
     verdicts.resource,
-    suites.resource,
+    evaluations.resource,
     ingestion.resource,
+    played_evaluations.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]
