@@ -113,7 +113,7 @@ def distances(config: EnvironmentConfig, *, seed: int, turns: list[Any], seconds
 def held_out_problems(
     config: EnvironmentConfig, *, first_seed: int, count: int, seeds: list[int], limit: float
 ) -> Answer:
-    """Problems for a suite: `count` different ones, or those of `seeds`, with the seeds that start training problems."""
+    """Problems for a suite: `count` different ones, or those of `seeds`, with the seeds of training problems."""
     if seeds:
         return asdict(suites.given_problems(config, seeds))
     return asdict(suites.held_out_problems(config, first_seed=first_seed, count=count, seconds=limit))

@@ -92,11 +92,11 @@ class Store:
         if self._new:
             path = self.directory / TRAJECTORIES / f"{self._next:06d}.jsonl.zst"
             write_trajectory_file(path, [record for _, record in self._new.values()])
-            places = [(frame.offset, frame.length) for frame in survey(path)]
+            positions = [(frame.offset, frame.length) for frame in survey(path)]
             name = str(path.relative_to(self.directory))
             written = [
                 replace(outcome, file=name, offset=offset, length=length)
-                for (outcome, _), (offset, length) in zip(self._new.values(), places, strict=True)
+                for (outcome, _), (offset, length) in zip(self._new.values(), positions, strict=True)
             ]
             write_outcomes(self.directory / PARTS / f"{self._next:06d}.parquet", written)
             self.outcomes |= {_key(outcome): outcome for outcome in written}

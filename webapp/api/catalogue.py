@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, leaderboard, runs, steering, suites, telemetry, verdicts
+from webapp.api.resources import (
+    evaluations,
+    ingestion,
+    leaderboard,
+    played_evaluations,
+    runs,
+    steering,
+    telemetry,
+    verdicts,
+)
 
 RESOURCES = (
     runs.resource,
     steering.resource,
     telemetry.resource,
     verdicts.resource,
-    suites.resource,
+    evaluations.resource,
     leaderboard.resource,
     ingestion.resource,
+    played_evaluations.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -80,11 +80,8 @@ def episode_data(request: HttpRequest, pk: int, item: int, problem: int, sample:
 @require_safe
 def side_by_side(request: HttpRequest) -> HttpResponse:
     """`first` and `other` are evaluations; `item`, `problem` and `sample` the position in the first one's suite."""
-    numbers = {
-        name: whole_number(request.GET.get(name, "0")) for name in ("first", "other", "item", "problem", "sample")
-    }
-    first, other = _evaluation(numbers["first"] or 0), _evaluation(numbers["other"] or 0)
-    item, problem, sample = (numbers[name] or 0 for name in ("item", "problem", "sample"))
+    first, other = _evaluation(_number(request, "first")), _evaluation(_number(request, "other"))
+    item, problem, sample = (_number(request, name) for name in ("item", "problem", "sample"))
     suite = first.suite()
     if item >= len(suite.items) or problem >= len(suite.items[item].problems):
         raise Http404("The suite has no such problem.")
@@ -99,6 +96,10 @@ def side_by_side(request: HttpRequest) -> HttpResponse:
         "sample": sample,
     }
     return render(request, "suites/side_by_side.html", context)
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    return whole_number(request.GET.get(name, "")) or 0
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:

@@ -73,7 +73,8 @@ def create(
 def same_inputs(key: str, weights: str, *, but: int | None = None) -> SuiteEvaluation | None:
     """The newest evaluation of the same conditions and weights that is live or finished."""
     found = SuiteEvaluation.objects.filter(key=key, weights=weights, state__in=[*LIVE, JobState.FINISHED])
-    return found.exclude(pk=but).exclude(weights="").order_by("-pk").first()
+    others = found.exclude(pk=but) if but is not None else found
+    return others.exclude(weights="").order_by("-pk").first()
 
 
 def resume(evaluation: SuiteEvaluation) -> None:

@@ -49,13 +49,12 @@ def sides_of(first: SuiteEvaluation, other: SuiteEvaluation, *, item: int, probl
 
 def lines_of(sides: list[Side]) -> list[Line]:
     length = max((len(side.aligned.cells) for side in sides if side.aligned), default=0)
-    return [
-        Line(
-            number=number + 1,
-            cells=[(f"board-{index}-{number}", _cell(side, number)) for index, side in enumerate(sides)],
-        )
-        for number in range(length)
-    ]
+    return [_line(sides, number) for number in range(length)]
+
+
+def _line(sides: list[Side], number: int) -> Line:
+    cells = [(f"board-{index}-{number}", _cell(side, number)) for index, side in enumerate(sides)]
+    return Line(number=number + 1, cells=cells)
 
 
 def _cell(side: Side, number: int) -> Cell | None:

@@ -54,9 +54,9 @@ def test_a_seed_that_starts_another_problem_than_the_suite_has_is_an_error(tmp_p
 
 def test_an_endpoint_that_dies_fails_the_evaluation_and_keeps_finished_episodes(tmp_path: Path) -> None:
     suite = lakes(count=6, samples=2)
-    with serving(lambda asked, number: Answer(status=503) if number >= 7 else None) as server:
-        with pytest.raises(EndpointError, match="does not respond"):
-            play_at(server, suite, tmp_path, at_once=4)
+    dying = serving(lambda asked, number: Answer(status=503) if number >= 7 else None)
+    with dying as server, pytest.raises(EndpointError, match="does not respond"):
+        play_at(server, suite, tmp_path, at_once=4)
     kept = {key for key, outcome in results(tmp_path).items() if outcome.scored}
     assert 0 < len(kept) < 12
     assert not (tmp_path / SUMMARY).exists()

@@ -26,10 +26,10 @@ def played(solved: list[str], text: str = "a thought") -> SuiteEvaluation:
     outcomes = outcomes_of(evaluation.suite(), {"Bandit": solved})
     path = evaluation.folder / FILE
     write_trajectory_file(path, [trajectory_record(0, f"{text} {index}") for index in range(len(outcomes))])
-    places = [(offset, length) for offset, length, _ in read_records(path)]
+    positions = [(offset, length) for offset, length, _ in read_records(path)]
     recorded = [
         replace(outcome, file=FILE, offset=offset, length=length)
-        for outcome, (offset, length) in zip(outcomes, places, strict=True)
+        for outcome, (offset, length) in zip(outcomes, positions, strict=True)
     ]
     write_outcomes(evaluation.folder / OUTCOMES, recorded)
     return evaluation
