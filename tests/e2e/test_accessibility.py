@@ -76,6 +76,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pages(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[View]:
     """For a world with a failed run, a run trained by a real engine, and an imported one."""
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     world, run = make_world(), run_of(trained)
     client = Client()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.contrib.auth.models import User
@@ -26,7 +26,7 @@ class PathView:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
 
-    def __call__(self, request: HttpRequest, run_id: str = "", sweep_id: str = "") -> HttpResponseBase:
+    def __call__(self, request: HttpRequest, **parts: Any) -> HttpResponseBase:
         allowance: Allowance | None = None
         try:
             endpoint = self._endpoint(request)
@@ -34,7 +34,7 @@ class PathView:
             if call.token is not None:
                 _check_scope(call, endpoint)
                 allowance = spend(call.token, endpoint.scope)
-            answer = _answered(call, endpoint, run_id, sweep_id)
+            answer = _answered(call, endpoint, parts)
         except Problem as problem:
             answer = problem.answer()
         if allowance is not None:
@@ -64,16 +64,16 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
         )
 
 
-def _answered(call: Call, endpoint: Endpoint, run_id: str, sweep_id: str) -> HttpResponseBase:
-    values: dict[str, Any] = {"call": call}
+def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
+    values: dict[str, Any] = {"call": call, **{name: parts[name] for name in endpoint.numbers}}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
     else:
         values["query"] = query_of(call.request, endpoint.query)
     if endpoint.takes_run:
-        values["run"] = _run(run_id)
+        values["run"] = _run(parts["run_id"])
     if endpoint.takes_sweep:
-        values["sweep"] = _sweep(sweep_id)
+        values["sweep"] = _sweep(parts["sweep_id"])
     if endpoint.body is not None:
         values["body"] = body_of(call.request, endpoint.body, endpoint.most_bytes)
     elif endpoint.method == "POST":

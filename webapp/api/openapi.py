@@ -116,6 +116,11 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
         found.append(
             {"name": "sweep_id", "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
         )
+    for name in one.numbers:
+        about = "The number in the URL of its page."
+        found.append(
+            {"name": name, "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
+        )
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
         found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -146,8 +151,10 @@ def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
     if one.takes_run:
         found[404] = "There is no such run."
-    if one.takes_sweep:
+    elif one.takes_sweep:
         found[404] = "There is no such sweep."
+    elif one.numbers:
+        found[404] = "There is none of this number."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

@@ -10,7 +10,7 @@ from django.urls import URLPattern, path, re_path
 
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.dispatch import PathView
-from webapp.api.endpoints import Endpoint
+from webapp.api.endpoints import PART, Endpoint
 from webapp.api.views import openapi_document
 
 app_name = "api"
@@ -22,7 +22,7 @@ def _pattern(endpoints: list[Endpoint]) -> URLPattern:
     one = endpoints[0]
     view = PathView(endpoints)
     if not (one.takes_run or one.takes_sweep):
-        return path(one.path, view, name=one.route)
+        return path(PART.sub(r"<int:\1>", one.path), view, name=one.route)
     end = "$" if one.path.endswith("/") else "/?$"
     named = one.path.replace("{run_id}", RUN).replace("{sweep_id}", SWEEP)
     return re_path(f"^{named}{end}", view, name=one.route)
