@@ -53,6 +53,8 @@ INSTALLED_APPS = [
     "webapp.launching",
     "webapp.sweeps",
     "webapp.evaluations",
+    "webapp.comparisons",
+    "webapp.reports",
     "webapp.live",
     "webapp.api",
     "workers",  # its management commands

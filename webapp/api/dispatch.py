@@ -16,6 +16,7 @@ from webapp.api.idempotency import once
 from webapp.api.limits import Allowance, spend
 from webapp.api.parameters import body_of, query_of, raw_body, refuse_query
 from webapp.api.problems import Problem
+from webapp.reports.models import Report
 from webapp.runs.models import Run
 
 
@@ -25,7 +26,7 @@ class PathView:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
 
-    def __call__(self, request: HttpRequest, run_id: str = "") -> HttpResponseBase:
+    def __call__(self, request: HttpRequest, run_id: str = "", report_id: str = "") -> HttpResponseBase:
         allowance: Allowance | None = None
         try:
             endpoint = self._endpoint(request)
@@ -33,7 +34,7 @@ class PathView:
             if call.token is not None:
                 _check_scope(call, endpoint)
                 allowance = spend(call.token, endpoint.scope)
-            answer = _answered(call, endpoint, run_id)
+            answer = _answered(call, endpoint, run_id, report_id)
         except Problem as problem:
             answer = problem.answer()
         if allowance is not None:
@@ -63,7 +64,7 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
         )
 
 
-def _answered(call: Call, endpoint: Endpoint, run_id: str) -> HttpResponseBase:
+def _answered(call: Call, endpoint: Endpoint, run_id: str, report_id: str) -> HttpResponseBase:
     values: dict[str, Any] = {"call": call}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
@@ -71,6 +72,8 @@ def _answered(call: Call, endpoint: Endpoint, run_id: str) -> HttpResponseBase:
         values["query"] = query_of(call.request, endpoint.query)
     if endpoint.takes_run:
         values["run"] = _run(run_id)
+    if endpoint.takes_report:
+        values["report"] = _report(report_id)
     if endpoint.body is not None:
         values["body"] = body_of(call.request, endpoint.body, endpoint.most_bytes)
     elif endpoint.method == "POST":
@@ -84,6 +87,13 @@ def _run(run_id: str) -> Run:
     found = Run.objects.select_related("forked_from").filter(pk=run_id).first()
     if found is None:
         raise Problem(404, f"There is no run {run_id[:20]!r}", "List the runs with GET /api/v1/runs/.")
+    return found
+
+
+def _report(report_id: str) -> Report:
+    found = Report.objects.select_related("owner").filter(pk=int(report_id)).first()
+    if found is None:
+        raise Problem(404, f"There is no report {report_id}", "List the reports with GET /api/v1/reports/.")
     return found
 
 

@@ -4,7 +4,7 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id`, `query` and `body` are pydantic
+The names of parameters say what they are: `run` is the row of the path's `run_id`, `report` that of `report_id`, `query` and `body` are pydantic
 models of the query string and of the JSON body. An answer is a pydantic model, or is described by the model in its
 annotation and sent as it is, since columns of metrics are too large to be validated again. The name of a function is
 its `operationId`, and its docstring is the description.
@@ -71,6 +71,7 @@ class Endpoint:
     query: type[Fields] | None
     body: type[Fields] | None
     takes_run: bool
+    takes_report: bool
     answer: type[BaseModel] | Media
 
     @property
@@ -134,6 +135,7 @@ class Resource:
                     query=hints.get("query"),
                     body=hints.get("body") if body_media == "application/json" else None,
                     takes_run="run" in hints,
+                    takes_report="report" in hints,
                     answer=_described(hints["return"]),
                 )
             )

@@ -111,6 +111,11 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
         found.append(
             {"name": "run_id", "in": "path", "required": True, "description": about, "schema": {"type": "string"}}
         )
+    if one.takes_report:
+        about = "The number of the report, as in the URL of its page."
+        found.append(
+            {"name": "report_id", "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
+        )
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
         found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -141,6 +146,8 @@ def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
     if one.takes_run:
         found[404] = "There is no such run."
+    if one.takes_report:
+        found[404] = "There is no such report."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

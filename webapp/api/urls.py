@@ -1,4 +1,4 @@
-"""URLs under /api/v1/, one for each path of the endpoints. Those of a run work with and without a trailing slash."""
+"""URLs under /api/v1/, one for each path of the endpoints. Those of a run or a report work with and without a trailing slash."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from webapp.api.views import openapi_document
 
 app_name = "api"
 RUN = "(?P<run_id>[0-9a-z]{1,10})"
+REPORT = "(?P<report_id>[0-9]{1,9})"
 
 
 def _pattern(endpoints: list[Endpoint]) -> URLPattern:
     one = endpoints[0]
     view = PathView(endpoints)
-    if not one.takes_run:
+    if not (one.takes_run or one.takes_report):
         return path(one.path, view, name=one.route)
     end = "$" if one.path.endswith("/") else "/?$"
-    return re_path(f"^{one.path.replace('{run_id}', RUN)}{end}", view, name=one.route)
+    named = one.path.replace("{run_id}", RUN).replace("{report_id}", REPORT)
+    return re_path(f"^{named}{end}", view, name=one.route)
 
 
 urlpatterns = [

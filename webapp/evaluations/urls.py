@@ -1,4 +1,4 @@
-"""Routes of the leaderboard and of comparisons."""
+"""Routes of the leaderboard."""
 
 from __future__ import annotations
 
@@ -10,5 +10,4 @@ app_name = "evaluations"
 
 urlpatterns = [
     path("leaderboard/", views.leaderboard, name="leaderboard"),
-    path("compare/", views.compare, name="compare"),
 ]

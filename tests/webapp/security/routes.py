@@ -21,7 +21,10 @@ def socket_routes() -> list[str]:
 
 def address(route: str, world: World) -> str:
     """`runs/<str:run_id>/` gives `/runs/4ac…/`."""
-    known = {"environments": world.environment.pk, "panels": world.layout.pk, "sweeps": world.sweep.pk}
+    known = {
+        "environments": world.environment.pk, "panels": world.layout.pk, "sweeps": world.sweep.pk,
+        "reports": world.report.pk,
+    }  # fmt: skip
     pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
@@ -29,6 +32,7 @@ def address(route: str, world: World) -> str:
     plain = plain.replace("<int:step>", str(CHECKPOINT_STEP))
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))
     plain = plain.replace("<int:preflight_id>", str(world.preflight.pk))
+    plain = re.sub(r"\(\?P<report_id>.*?\)", str(world.report.pk), plain).replace("<str:key>", "no-such-key")
     return "/" + re.sub(r"<int:pk>", str(pk), plain)
 
 
