@@ -1,4 +1,4 @@
-"""The mean over a group of runs at each step, with a band: what the group has in common, and how far its runs differ."""
+"""The mean over a group of runs at each step with a band: what they have in common, and how far they differ."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id`, `report` that of `report_id`, `query` and `body` are pydantic
-models of the query string and of the JSON body. An answer is a pydantic model, or is described by the model in its
-annotation and sent as it is, since columns of metrics are too large to be validated again. The name of a function is
-its `operationId`, and its docstring is the description.
+The names of parameters say what they are: `run` is the row of the path's `run_id` and `report` that of its
+`report_id`, `query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic
+model, or is described by the model in its annotation and sent as it is, since columns of metrics are too large to be
+validated again. The name of a function is its `operationId`, and its docstring is the description.
 """
 
 from __future__ import annotations

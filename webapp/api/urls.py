@@ -1,4 +1,5 @@
-"""URLs under /api/v1/, one for each path of the endpoints. Those of a run or a report work with and without a trailing slash."""
+"""URLs under /api/v1/, one for each path of the endpoints. Those of a run or a report work with and without a trailing
+slash."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from webapp.runs.settings_history import settings_histories
 MOST_RUNS = 300
 MOST_FIELDS = 12  # axes that can still be read
 FEWEST_RUNS = 3
+SAME_SETTINGS = "These runs have the same settings but for their seeds: nothing differs that the outcome could go with."
 SEED = 1  # of resampling: the same runs give the same intervals
 
 
@@ -53,7 +54,10 @@ def effects(query: QueryDict) -> dict[str, Any]:
     fields = setting_fields(runs, settings_histories([run.pk for run in runs]))
     swept = [field for field in fields if field.key != "seed"][:MOST_FIELDS]
     if not swept:
-        return {**about, "problem": "These runs have the same settings but for their seeds: nothing differs that the outcome could go with."}
+        return {
+            **about,
+            "problem": SAME_SETTINGS,
+        }
     y = [value for _, value in known]
     return {
         **about,

@@ -105,4 +105,6 @@ def metric_names(runs: Sequence[Run]) -> list[str]:
     """All metrics of the runs, and their held-out success."""
     tags = Evaluation.objects.filter(run__in=runs).values_list("environment", flat=True).distinct()
     reported = MetricName.objects.filter(run__in=runs).order_by().values_list("name", flat=True).distinct()
-    return sorted({*reported, *(name for run in runs for name in run.metrics)} | {f"eval/{tag}/success" for tag in tags})
+    return sorted(
+        {*reported, *(name for run in runs for name in run.metrics)} | {f"eval/{tag}/success" for tag in tags}
+    )

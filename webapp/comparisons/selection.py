@@ -29,9 +29,7 @@ class Selection:
 
 def select(query: QueryDict, most: int = MOST_RUNS) -> Selection:
     named = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))
-    found = Run.objects.select_related("forked_from", "owner", "environment_version__definition").in_bulk(
-        named[:most]
-    )
+    found = Run.objects.select_related("forked_from", "owner", "environment_version__definition").in_bulk(named[:most])
     selection = Selection(
         runs=[found[pk] for pk in named if pk in found],
         missing=[pk for pk in named[:most] if pk not in found],

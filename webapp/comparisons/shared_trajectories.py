@@ -49,7 +49,7 @@ def shared_problems(runs: Sequence[Run]) -> SharedProblems:
     wanted = Q(pk__in=[])
     for run_id, step in newest:
         wanted |= Q(run=run_id, step=step)
-    index = {run.pk: place for place, run in enumerate(runs)}
+    index = {run.pk: position for position, run in enumerate(runs)}
     versions = {run.pk: _environments(run) for run in runs}
     cells: dict[tuple[str, str, int], list[Trajectory | None]] = {}
     for row in recorded.filter(wanted).order_by("environment", "seed", "-member"):
@@ -69,5 +69,6 @@ def shared_problems(runs: Sequence[Run]) -> SharedProblems:
 def _environments(run: Run) -> dict[str, str]:
     """By tag the whole configuration: the same seed is another problem in another environment."""
     return {
-        str(one.get("tag")): json.dumps(with_defaults(one), sort_keys=True) for one in run.config.get("environments", [])
+        str(one.get("tag")): json.dumps(with_defaults(one), sort_keys=True)
+        for one in run.config.get("environments", [])
     }

@@ -112,7 +112,7 @@ def _diagnosed(runs: list[Run]) -> list[Run]:
 
 
 def _series_sources(view: comparison.View) -> list[dict[str, Any]]:
-    groups = {index: place for place, group in enumerate(view.groups) for index in group.members}
+    groups = {index: position for position, group in enumerate(view.groups) for index in group.members}
     return [
         {
             **{key: state[key] for key in ("id", "name", "state", "shown_as", "label", "step")},

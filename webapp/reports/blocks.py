@@ -50,7 +50,9 @@ def show(block: Block) -> Shown:
     if block.kind == "trajectory":
         return _trajectory(block, parts.path)
     if parts.path != COMPARISON:
-        return _problem(block, f"{block.address[:80]!r} is not a comparison. Copy an address that begins with /compare/?")
+        return _problem(
+            block, f"{block.address[:80]!r} is not a comparison. Copy an address that begins with /compare/?"
+        )
     view = comparison.read_view(QueryDict(parts.query))
     if not view.runs:
         gone = f" ({', '.join(view.selection.missing[:5])})" if view.selection.missing else ""
@@ -114,9 +116,7 @@ def _look(query: QueryDict) -> dict[str, Any]:
 
 def _scales(query: QueryDict) -> dict[str, bool]:
     """Metrics whose axis the address sets to logarithmic or linear."""
-    return {
-        metric: name == "log" for name in ("log", "linear") for metric in query.get(name, "").split(",") if metric
-    }
+    return {metric: name == "log" for name in ("log", "linear") for metric in query.get(name, "").split(",") if metric}
 
 
 def _metrics(view: View, query: QueryDict) -> dict[str, Any]:

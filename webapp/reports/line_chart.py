@@ -16,7 +16,7 @@ LEAST = 1e-300  # on a logarithmic axis
 AXES = {"step": "step", "tokens": "tokens", "seconds": "training time, s", "elapsed": "time since start, s"}
 
 Point = tuple[float, float]
-Place = Callable[[float], float]
+Axis = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +90,18 @@ def line_chart(metric: str, drawn: Sequence[Drawn], look: Look) -> LineChart:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * (value - x0) / (x1 - x0), 1)
 
     def at_y(value: float) -> float:
-        place = math.log10(max(value, LEAST)) if look.log else value
-        return round(TOP + (HEIGHT - TOP - BOTTOM) * (high - place) / (high - low), 1)
+        scaled = math.log10(max(value, LEAST)) if look.log else value
+        return round(TOP + (HEIGHT - TOP - BOTTOM) * (high - scaled) / (high - low), 1)
 
     return LineChart(
         title=entry.title,
         name=metric,
         lines=[_line(one, columns[index], at_x, at_y, look) for index, one in enumerate(drawn)],
         across=[(at_x(value), _text(value)) for value in ticks(x0, x1)],
-        up=[(at_y(10**value if look.log else value), _text(10**value if look.log else value)) for value in ticks(low, high)],
+        up=[
+            (at_y(10**value if look.log else value), _text(10**value if look.log else value))
+            for value in ticks(low, high)
+        ],
         axis=AXES[look.axis],
         log=look.log,
         left_out=len(shown) - len(kept),
@@ -127,8 +130,8 @@ def smoothed(values: Sequence[float], weight: float) -> list[float]:
 
 def _columns(curve: GroupCurve, look: Look) -> _Columns:
     """Points with a value on the axis, smoothed; a sparse curve, as of held-out results, is not smoothed."""
-    places: Mapping[str, Sequence[float | None]] = {name: curve[name] for name in AXES if name != "step"}  # type: ignore[literal-required]
-    xs = curve["steps"] if look.axis == "step" else places[look.axis]
+    positions: Mapping[str, Sequence[float | None]] = {name: curve[name] for name in AXES if name != "step"}  # type: ignore[literal-required]
+    xs = curve["steps"] if look.axis == "step" else positions[look.axis]
     most = max(curve["count"], default=0)
     rows = [
         (float(x), mean, curve["low"][i], curve["high"][i], curve["count"][i] == most)
@@ -147,7 +150,9 @@ def _columns(curve: GroupCurve, look: Look) -> _Columns:
         xs=[row[0] for row in rows],
         mean=smoothed([row[1] for row in rows], weight),
         low=[value if row[2] is not None else None for value, row in zip(low, rows, strict=True)] if low else missing,
-        high=[value if row[3] is not None else None for value, row in zip(high, rows, strict=True)] if high else missing,
+        high=[value if row[3] is not None else None for value, row in zip(high, rows, strict=True)]
+        if high
+        else missing,
         whole=[row[4] for row in rows],
     )
 
@@ -156,19 +161,19 @@ def _known(bound: float | bool | None, mean: float) -> float:
     return mean if bound is None else float(bound)
 
 
-def _line(one: Drawn, columns: _Columns, x: Place, y: Place, look: Look) -> Line:
+def _line(one: Drawn, columns: _Columns, x: Axis, y: Axis, look: Look) -> Line:
     inside = [
         index
-        for index, place in enumerate(columns.xs)
-        if (look.window is None or look.window[0] <= place <= look.window[1])
+        for index, position in enumerate(columns.xs)
+        if (look.window is None or look.window[0] <= position <= look.window[1])
         and (not look.log or columns.mean[index] > LEAST)
     ]
     end = max((index for index in inside if columns.whole[index]), default=-1)
     whole = [(x(columns.xs[i]), y(columns.mean[i])) for i in inside if i <= end]
     rest = [(x(columns.xs[i]), y(columns.mean[i])) for i in inside if i >= end] if inside and inside[-1] > end else []
     edges = [(x(columns.xs[i]), columns.low[i], columns.high[i]) for i in inside if i <= end]
-    upper = [(place, y(high)) for place, low, high in edges if low is not None and high is not None]
-    lower = [(place, y(low)) for place, low, high in reversed(edges) if low is not None and high is not None]
+    upper = [(across, y(high)) for across, low, high in edges if low is not None and high is not None]
+    lower = [(across, y(low)) for across, low, high in reversed(edges) if low is not None and high is not None]
     return Line(
         name=one.name,
         colour=one.colour,

@@ -54,7 +54,7 @@ def _add_prose(found: list[Prose | Block], tokens: list[Token], origin: str) -> 
     if tokens:
         _adapt(tokens, origin)
         html = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
-        found.append(Prose(html=mark_safe(html)))  # noqa: S308: raw HTML and unsafe addresses are escaped by the parser
+        found.append(Prose(html=mark_safe(html)))  # noqa: S308 - the parser escapes raw HTML
 
 
 def _adapt(tokens: Sequence[Token], origin: str) -> None:

@@ -36,4 +36,4 @@ def render_report(text: str, *, linked: bool, origin: str = "") -> Rendered:
         shown = show(part)
         live = live or shown.live
         html.append(render_to_string("reports/_block.html", {"shown": shown, "linked": linked, **shown.data}))
-    return Rendered(html=mark_safe("".join(html)), live=live)  # noqa: S308: rendered by templates and by the parser
+    return Rendered(html=mark_safe("".join(html)), live=live)  # noqa: S308 - by templates and the parser

@@ -17,5 +17,5 @@ urlpatterns = [
     path("<int:pk>/edit/", views.edit, name="edit"),
     path("<int:pk>/share/", views.share, name="share"),
     path("<int:pk>/delete/", views.delete, name="delete"),
-    path("<int:pk>/export.html", views.export, name="export"),
+    path("<int:pk>/download/", views.export, name="export"),
 ]

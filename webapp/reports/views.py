@@ -69,7 +69,9 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     report = get_object_or_404(Report, pk=pk)
     if not report.is_of(request.user):
-        messages.warning(request, "This report belongs to another user. Copy its text into one of your own to change it.")
+        messages.warning(
+            request, "This report belongs to another user. Copy its text into one of your own to change it."
+        )
         return redirect("reports:detail", pk)
     if request.method != "POST":
         return _editor(request, report, title=report.title, text=report.text, version=report.version)
@@ -99,7 +101,9 @@ def share(request: HttpRequest, pk: int) -> HttpResponse:
             messages.success(request, "The link no longer works.")
         else:
             services.share(report, request.user)
-            messages.success(request, "Anyone with the link can read this report, and what its runs report from now on.")
+            messages.success(
+                request, "Anyone with the link can read this report, and what its runs report from now on."
+            )
     except services.NotYours as refusal:
         messages.warning(request, str(refusal))
     return redirect("reports:detail", pk)

@@ -8,7 +8,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { Plot, PlotlyLayout, Trace } from "../types.js" */
 /** @import { EffectRun, SettingField } from "./effects_panel.js" */
 
-/** @typedef {{ places: number[], ticks: { at: number, text: string }[] }} AxisScale `places` from 0 to 1, one for each run */
+/** @typedef {{ positions: number[], ticks: { at: number, text: string }[] }} AxisScale `positions` from 0 to 1, one for each run */
 
 const OPTIONS = { responsive: true, displayModeBar: false, showTips: false, doubleClick: false };
 const WIDE = 30; // times the least value: beyond, an axis of numbers is logarithmic
@@ -25,11 +25,11 @@ export function scaleOf({ values, numbers }) {
   if (!numbers || levels.length <= 2) return scaleOfLevels(values, levels);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const along = low > 0 && high / low >= WIDE ? Math.log : (/** @type {number} */ value) => value;
-  const place = (/** @type {number} */ value) => (along(value) - along(low)) / (along(high) - along(low));
+  const position = (/** @type {number} */ value) => (along(value) - along(low)) / (along(high) - along(low));
   const known = [...new Set(numbers)].sort((one, other) => one - other);
   const every = Math.ceil(known.length / MOST_TICKS);
   const shown = known.filter((_, i) => i % every === 0 || i === known.length - 1);
-  return { places: numbers.map(place), ticks: shown.map((value) => ({ at: place(value), text: number(value) })) };
+  return { positions: numbers.map(position), ticks: shown.map((value) => ({ at: position(value), text: number(value) })) };
 }
 
 /**
@@ -40,7 +40,7 @@ function scaleOfLevels(values, levels) {
   const last = Math.max(1, levels.length - 1);
   const every = Math.ceil(levels.length / MOST_TICKS);
   const ticks = levels.map((text, i) => ({ at: i / last, text })).filter((_, i) => i % every === 0);
-  return { places: values.map((value) => levels.indexOf(value) / last), ticks };
+  return { positions: values.map((value) => levels.indexOf(value) / last), ticks };
 }
 
 /**
@@ -51,14 +51,14 @@ export async function drawParallel(host, { runs, fields, title }) {
   const outcome = { key: "", label: title, values: runs.map(({ y }) => number(y)), numbers: runs.map(({ y }) => y) };
   const axes = [...fields, outcome];
   const scales = axes.map(scaleOf);
-  const shades = runs.map((_, i) => scales[scales.length - 1].places[i]);
+  const shades = runs.map((_, i) => scales[scales.length - 1].positions[i]);
   const { css, base } = looks(host);
   const x = axes.map((_, i) => i);
   const order = runs.map((_, i) => i).sort((one, other) => shades[one] - shades[other]); // the best on top
   /** @type {Trace[]} */
   const traces = order.map((i) => ({
     x,
-    y: scales.map(({ places }) => places[i]),
+    y: scales.map(({ positions }) => positions[i]),
     mode: "lines+markers",
     line: { color: mixed(css("--border-strong") || css("--border"), css("--series-1"), shades[i]), width: 1.5 },
     marker: { size: 4 },

@@ -94,9 +94,9 @@ export class GroupCurves {
    */
   ends(axis) {
     const all = [...this.known.values()].flatMap(({ points }) => [...points.values()].flat());
-    const places = all.map((point) => coordinate(point, axis)).filter(Number.isFinite);
-    if (places.length < 2) return null;
-    const [first, last] = [Math.min(...places), Math.max(...places)];
+    const positions = all.map((point) => coordinate(point, axis)).filter(Number.isFinite);
+    if (positions.length < 2) return null;
+    const [first, last] = [Math.min(...positions), Math.max(...positions)];
     return last > first ? { first, last, steps: Math.max(...all.map(({ step }) => step)) } : null;
   }
 

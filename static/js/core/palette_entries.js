@@ -25,6 +25,8 @@ export const PAGES = [
   ["New environment", "/environments/new/"],
   ["Leaderboard", "/leaderboard/"],
   ["Compare", "/compare/"],
+  ["Reports", "/reports/"],
+  ["New report", "/reports/new/"],
   ["Glossary", "/glossary/"],
   ["Notifications", "/settings/notifications/"],
   ["Style guide", "/styleguide/"],

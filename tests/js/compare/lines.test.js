@@ -1,65 +1,98 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { meanPoints } from "../../../static/js/compare/group_curves.js";
+import { mixed, scaleOf } from "../../../static/js/compare/effects_charts.js";
+import { linesOf } from "../../../static/js/compare/lines.js";
 import { pointAlong } from "../../../static/js/compare/metric_chart.js";
-import { meanOverSeeds } from "../../../static/js/compare/seed_groups.js";
+import { stepsOf } from "../../../static/js/compare/regime_maps.js";
 
-/** The 97.5% quantiles of t for 2, 3 and 4 values, that is 1, 2 and 3 degrees of freedom. */
-const QUANTILES = [12.706, 4.303, 3.182];
+/** @import { ComparedRun } from "../../../static/js/compare/compared_runs.js" */
+/** @import { CompareView } from "../../../static/js/compare/view_state.js" */
 
-const point = (/** @type {number} */ step, /** @type {number} */ y) => ({
-  step,
-  y,
-  tokens: 10 * step,
-  seconds: step,
-  elapsed: step,
-  time: step,
-});
-const curve = (/** @type {number[]} */ ...values) => values.map((y, i) => point(i + 1, y));
+const point = (/** @type {number} */ step) => ({ step, y: step, tokens: 0, seconds: 0, elapsed: 0, time: 0 });
+const view = (/** @type {Partial<CompareView>} */ changes) =>
+  /** @type {CompareView} */ ({ hidden: [], axis: "step", ...changes });
+const RUNS = /** @type {ComparedRun[]} */ (
+  ["a", "b", "c"].map((id) => ({ id, name: id, colour: 1, dash: 0, seed: null }))
+);
+const GROUPS = [
+  { name: "rate 1", members: [0, 2], colour: 4, dash: 0 },
+  { name: "rate 2", members: [1], colour: 5, dash: 0 },
+];
 
-test("the mean of three seeds has a t interval", () => {
-  const [first] = meanOverSeeds([curve(1), curve(2), curve(3)], 0, QUANTILES);
-  assert.equal(first.y, 2);
-  // std 1, so 4.303 · 1 / √3 = 2.4843
-  assert.equal((first.high ?? 0).toFixed(3), "4.484");
-  assert.equal((first.low ?? 0).toFixed(3), "-0.484");
-  assert.equal(first.seeds, 3);
-});
-
-test("two seeds have no interval", () => {
-  const [first] = meanOverSeeds([curve(1), curve(2)], 0, QUANTILES);
-  assert.equal(first.low, undefined);
-});
-
-test("the line ends where the first seed ends", () => {
-  const mean = meanOverSeeds([curve(1, 1, 1), curve(3, 3)], 0, QUANTILES);
+test("a group of several runs is one line, and says how many are shown", () => {
+  const lines = linesOf(RUNS, GROUPS, view({ hidden: ["c"] }));
   assert.deepEqual(
-    mean.map(({ step, y }) => [step, y]),
+    lines.map(({ name, isMean, colour }) => [name, isMean, colour]),
     [
-      [1, 2],
-      [2, 2],
+      ["rate 1 (n = 1)", true, 4],
+      ["rate 2 (n = 1)", false, 5],
     ],
   );
 });
 
-test("a finer curve is interpolated at the steps of the coarsest", () => {
-  const coarse = [point(1, 0), point(3, 4)];
-  const fine = [point(1, 0), point(2, 1), point(4, 3)]; // at 3, halfway from 1 to 3: 2; its mean with 4 is 3
+test("on an axis without a common position every run has its own line", () => {
+  const lines = linesOf(RUNS, GROUPS, view({ axis: "time" }));
   assert.deepEqual(
-    meanOverSeeds([coarse, fine], 0, QUANTILES).map(({ y }) => y),
-    [0, 3],
+    lines.map(({ name }) => name),
+    ["a", "b", "c"],
   );
 });
 
-test("a seed without values leaves no mean", () => {
-  assert.deepEqual(meanOverSeeds([curve(1), []], 0, QUANTILES), []);
+test("points of a group know whether all of its runs have a value", () => {
+  const points = meanPoints({
+    steps: [1, 2, 3],
+    mean: [0.5, null, 0.75],
+    low: [0.25, null, null],
+    high: [0.75, null, null],
+    count: [2, 0, 1],
+    tokens: [10, null, null],
+    seconds: [1, null, null],
+    elapsed: [1, null, null],
+  });
+  assert.deepEqual(
+    points.map(({ step, y, count, whole }) => [step, y, count, whole]),
+    [
+      [1, 0.5, 2, true],
+      [3, 0.75, 1, false],
+    ],
+  );
+  assert.ok(Number.isNaN(points[1].tokens));
+});
+
+test("numbers far apart are on a logarithmic axis, and words at equal distances", () => {
+  const field = { key: "rate", label: "rate" };
+  const wide = scaleOf({ ...field, values: ["1", "10", "100"], numbers: [1, 10, 100] });
+  assert.deepEqual(wide.positions, [0, 0.5, 1]);
+  const words = scaleOf({ ...field, values: ["on", "off", "on", "auto"], numbers: null });
+  assert.deepEqual(words.positions, [0, 0.5, 0, 1]);
+  assert.deepEqual(
+    words.ticks.map(({ text }) => text),
+    ["on", "off", "auto"],
+  );
+});
+
+test("a colour between two", () => {
+  assert.equal(mixed("#000000", "#ff8040", 0.5), "#804020");
+  assert.equal(mixed("none", "#ff8040", 0.5), "#ff8040");
+});
+
+test("only steps with every reading are on a regime map", () => {
+  const series = {
+    "collapse/conditional_entropy": [1, null],
+    "collapse/mi_ratio": [0.5, 0.5],
+    "collapse/valid_thought_rate": [1, 1],
+  };
+  assert.deepEqual(
+    stepsOf({ steps: [5, 6], series }).map(({ step }) => step),
+    [5],
+  );
+  assert.deepEqual(stepsOf(null), []);
 });
 
 test("the crosshair takes the nearest point of a line, and none beyond its ends", () => {
-  const points = [1, 4, 5, 9].map((step) => point(step, step));
+  const points = [1, 4, 5, 9].map(point);
   assert.equal(pointAlong(points, 6, "step")?.step, 5);
-  assert.equal(pointAlong(points, 7.1, "step")?.step, 9);
-  assert.equal(pointAlong(points, 40, "tokens")?.step, 4);
   assert.equal(pointAlong(points, 10, "step"), null);
-  assert.equal(pointAlong([], 1, "step"), null);
 });

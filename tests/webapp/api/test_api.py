@@ -19,6 +19,7 @@ from tests.webapp.event_rows import add_event
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import Endpoint, Media
 from webapp.api.openapi import openapi
+from webapp.reports.models import Report
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
 
@@ -203,6 +204,12 @@ def test_a_post_without_the_csrf_token_is_refused(db: None) -> None:
 READS = [one for one in ENDPOINTS if one.method == "GET"]
 
 
+def queries(run: str) -> dict[str, dict[str, str]]:
+    """Of the routes that need one."""
+    keys = {"keys": "rollout/success"}
+    return {"metrics": keys, "bands": keys, "group-curves": {"groups": run, "metrics": "rollout/success"}}
+
+
 @pytest.mark.parametrize("endpoint", READS, ids=lambda endpoint: endpoint.name)
 def test_an_answer_has_the_fields_that_are_described_and_no_others(
     endpoint: Endpoint, recorded: RecordedRun, api: Client
@@ -211,8 +218,9 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.take_steps(45)
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
-    path = endpoint.path.format(run_id=recorded.run.pk)
-    answer = api.get(f"/api/v1/{path}", {"keys": "rollout/success"} if endpoint.route in ("metrics", "bands") else {})
+    report = Report.objects.create(title="Learning rates", text="It works.")
+    path = endpoint.path.format(run_id=recorded.run.pk, report_id=report.pk)
+    answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)
     endpoint.answer.model_validate(answer.json(), extra="forbid")

@@ -1,22 +1,19 @@
-"""The Compare page."""
+"""The Compare page: which runs, how they are grouped, and what is said about them."""
 
 from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import QueryDict
 from django.test import Client
 
-from tests.builders.runs import add_evaluation, build_run
-from webapp.environments.differences import differences
-from webapp.evaluations.compare import (
-    FIRST_METRICS,
-    dashes,
-    metric_names,
-    read_view,
-    seed_groups,
-    short_differences,
-)
-from webapp.runs.models import MetricName, Run
+from engine.events import AlertRaised
+from tests.builders.runs import add_curve, add_evaluation, build_run
+from webapp.comparisons.fields import setting_fields
+from webapp.comparisons.page import FIRST_METRICS, dashes, metric_names, read_view, short_differences
+from webapp.comparisons.selection import MOST_RUNS
+from webapp.runs.labels import label
+from webapp.runs.models import Alert, MetricName, Run
 
 
 @pytest.fixture
@@ -29,25 +26,64 @@ def pair(**other: object) -> list[Run]:
     return [build_run(name="one"), build_run(name="two", config=dict(other))]
 
 
+def query(text: str) -> QueryDict:
+    return QueryDict(text)
+
+
 @pytest.mark.django_db
 def test_the_url_determines_the_view() -> None:
     one, two = pair()
-    view = read_view({"runs": f"{two.pk},{one.pk},gone,{one.pk}", "metrics": "a,b,a"})
-    assert (view.runs, view.missing, view.metrics) == ([two, one], ["gone"], ["a", "b"])
+    view = read_view(query(f"runs={two.pk},{one.pk},gone,{one.pk}&metrics=a,b,a&band=std"))
+    assert (view.runs, view.selection.missing, view.metrics, view.band) == ([two, one], ["gone"], ["a", "b"], "std")
 
 
 @pytest.mark.django_db
 def test_an_empty_query_gives_the_default_view() -> None:
     run = build_run()
-    view = read_view({"runs": f",{run.pk},", "metrics": ","})
-    assert (view.runs, view.metrics) == ([run], FIRST_METRICS)
+    view = read_view(query(f"runs=,{run.pk},&metrics=,&band=other"))
+    assert (view.runs, view.metrics, view.band, view.groups) == ([run], FIRST_METRICS, "ci", [])
+
+
+@pytest.mark.django_db
+def test_a_query_selects_runs_that_are_launched_later_too() -> None:
+    build_run(name="calm-otter")
+    address = query("q=heron&tag=")
+    assert read_view(address).runs == []
+    assert "No run matches" in read_view(address).selection.notes[0]
+    found = build_run(name="bold-heron")
+    label(found, None, tags=["lake"])
+    assert read_view(address).runs == [found]
+    assert read_view(query("tag=lake&tag=none")).runs == []
+
+
+@pytest.mark.django_db
+def test_named_runs_come_before_those_of_the_query_and_are_not_repeated() -> None:
+    old, new = build_run(name="old heron"), build_run(name="new heron")
+    other = build_run(name="otter")
+    assert read_view(query(f"runs={other.pk},{old.pk}&q=heron")).runs == [other, old, new]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("sweep", ["x", "99", "9" * 30, "²"])
+def test_a_sweep_that_there_is_not_selects_nothing(sweep: str) -> None:
+    build_run()
+    assert read_view(query(f"sweep={sweep}")).runs == []
+
+
+@pytest.mark.django_db
+def test_what_exceeds_the_limit_is_said() -> None:
+    for _ in range(MOST_RUNS + 2):
+        Run.objects.create(name="heron", config={"environments": []})
+    view = read_view(query("q=heron"))
+    assert len(view.runs) == MOST_RUNS
+    assert view.selection.notes == [f"{MOST_RUNS + 2} runs match the query; the newest {MOST_RUNS} are compared."]
 
 
 @pytest.mark.django_db
 def test_held_out_success_is_among_the_first_charts_once_there_is_any() -> None:
     run = build_run()
     add_evaluation(run, successes=82)
-    metrics = read_view({"runs": run.pk}).metrics
+    metrics = read_view(query(f"runs={run.pk}")).metrics
     assert metrics[:2] == ["rollout/success", "eval/FrozenLake/success"]
     assert "eval/FrozenLake/success" in metric_names([run])
 
@@ -61,17 +97,48 @@ def test_runs_of_one_colour_differ_in_the_pattern_of_their_lines() -> None:
 
 @pytest.mark.django_db
 def test_runs_that_differ_only_in_seed_form_a_group_with_each_seed_counted_once() -> None:
-    one, other, two, again = (build_run(config=values) for values in (
-        {"seed": 1}, {"seed": 1, "optimizer": {"learning_rate": 1e-3}}, {"seed": 2, "description": "again"}, {"seed": 1}
+    other, one, two, again = (build_run(name=name, config=values) for name, values in (
+        ("d", {"seed": 1, "optimizer": {"learning_rate": 1e-3}}), ("a", {"seed": 1}),
+        ("b", {"seed": 2, "description": "again"}), ("c", {"seed": 1}),
     ))  # fmt: skip
-    assert seed_groups([other, one, two, again]) == [None, 1, 1, None]
+    view = read_view(query(f"runs={other.pk},{one.pk},{two.pk},{again.pk}&group=seeds"))
+    assert [(group.name, group.members) for group in view.groups] == [("d", [0]), ("a and 1 more seed", [1, 2])]
 
 
 @pytest.mark.django_db
-def test_a_run_whose_settings_were_changed_is_not_grouped() -> None:
+def test_a_run_whose_settings_were_changed_is_no_seed_of_the_others() -> None:
     runs = [build_run(config={"seed": seed}) for seed in (1, 2, 3)]
-    runs[1].settings_revision = 1
-    assert seed_groups(runs) == [0, None, 0]
+    runs[1].settings_changes = {"loss.kl_coefficient": 0.1}
+    runs[1].save()
+    view = read_view(query(f"runs={','.join(run.pk for run in runs)}&group=seeds"))
+    assert [group.members for group in view.groups] == [[0, 2], [1]]
+
+
+@pytest.mark.django_db
+def test_groups_by_a_setting_are_in_the_order_of_its_numbers() -> None:
+    rates = (1e-3, 2e-4, 1e-3)
+    runs = [build_run(config={"optimizer": {"learning_rate": rate}}) for rate in rates]
+    view = read_view(query(f"runs={','.join(run.pk for run in runs)}&group=optimizer.learning_rate"))
+    assert [(group.name, group.members) for group in view.groups] == [
+        ("learning_rate 0.0002", [1]), ("learning_rate 0.001", [0, 2]),
+    ]  # fmt: skip
+    assert [group.colour for group in view.groups] == [1, 2]
+
+
+@pytest.mark.django_db
+def test_groups_by_tag_put_the_untagged_runs_together() -> None:
+    one, two, three = (build_run(name=name) for name in "abc")
+    label(two, None, tags=["lake"])
+    view = read_view(query(f"runs={one.pk},{two.pk},{three.pk}&group=tag"))
+    assert [(group.name, group.members) for group in view.groups] == [("tags none", [0, 2]), ("tags lake", [1])]
+
+
+@pytest.mark.django_db
+def test_a_field_that_does_not_differ_is_said_and_groups_nothing() -> None:
+    one, two = pair()
+    view = read_view(query(f"runs={one.pk},{two.pk}&group=no.such"))
+    assert view.groups == []
+    assert "no.such" in view.selection.notes[0]
 
 
 @pytest.mark.django_db
@@ -83,9 +150,9 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 
 @pytest.mark.django_db
 def test_differing_settings_are_one_label_per_run() -> None:
-    one, two = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
-    found = differences([one.config, two.config])
-    assert short_differences(found, 2) == ["learning_rate 0.0002", "learning_rate 0.001"]
+    runs = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
+    found = short_differences(setting_fields(runs, {}), 2)
+    assert found == ["learning_rate 0.0002", "learning_rate 0.001"]
 
 
 def test_the_page_shows_differences_first_and_folds_equal_settings(browser: Client) -> None:
@@ -109,10 +176,42 @@ def test_missing_runs_are_named(browser: Client) -> None:
     assert "Run gone does not exist" in browser.get("/compare/?runs=gone").content.decode()
 
 
-@pytest.mark.django_db
 def test_environment_errors_are_shown_only_if_there_are_any(browser: Client) -> None:
     one, two = pair()
     add_evaluation(one, successes=60)
     add_evaluation(two, successes=60, faults=1)
     page = browser.get(f"/compare/?runs={one.pk},{two.pk}").content.decode()
     assert page.count("fault-note") == 1 and "1 error<" in page
+
+
+def test_last_and_best_values_and_held_out_results_are_one_table(browser: Client) -> None:
+    one, two = pair()
+    MetricName.objects.create(run=one, name="rollout/success", last=0.5, lowest=0.2, highest=0.75)
+    add_evaluation(one, successes=200, episodes=256, step=20, final=False)
+    add_evaluation(one, successes=128, episodes=256, step=60)
+    page = browser.get(f"/compare/?runs={one.pk},{two.pk}&metrics=rollout/success,eval/FrozenLake/success")
+    (_, _, values), (_, _, nothing) = page.context["final_rows"]
+    assert [(value.last, value.best) for value in values] == [("0.5", "0.75"), ("0.500", "0.781")]
+    assert values[1].note == "0.439–0.561, final"  # Wilson: 128 of 256
+    assert [value.last for value in nothing] == ["", ""]
+
+
+def test_alerts_of_the_runs_are_side_by_side_with_the_first_step_of_each(browser: Client) -> None:
+    one, two = pair()
+    for seq, (run, step) in enumerate([(one, 30), (one, 10), (two, 20)], start=1):
+        event = AlertRaised(
+            seq=seq, attempt=1, step=step, time=1.0, rule="entropy falls", severity="warn", message="<b>low</b>",
+            metric="policy/entropy", value=0.1, baseline=1.0,
+        )  # fmt: skip
+        Alert.of(run, event).save()
+    page = browser.get(f"/compare/?runs={one.pk},{two.pk}")
+    (row,) = page.context["alerts"]
+    assert [(cell.first.step, cell.count) for cell in row.cells] == [(10, 2), (20, 1)]
+    assert "<b>low</b>" not in page.content.decode()
+
+
+def test_runs_without_alerts_say_so(browser: Client) -> None:
+    one, two = pair()
+    add_curve(one, steps=2)
+    page = " ".join(browser.get(f"/compare/?runs={one.pk},{two.pk}").content.decode().split())
+    assert "No alert has fired in these runs." in page

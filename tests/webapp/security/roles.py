@@ -111,7 +111,7 @@ HTTP: dict[str, Row] = {
     "reports/<int:pk>/edit/": Row(get=200, post=422),
     "reports/<int:pk>/share/": Row(get=405, post=302),
     "reports/<int:pk>/delete/": Row(get=405, post=302),
-    "reports/<int:pk>/export.html": Row(get=200),
+    "reports/<int:pk>/download/": Row(get=200),
     "api-reference/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
     "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),

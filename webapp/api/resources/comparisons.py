@@ -36,7 +36,7 @@ class GroupQuery(Fields):
     )
     band: BandKind = Field(
         default="ci",
-        description="Around the mean: Student's 95% interval (`ci`), standard error (`se`), standard deviation (`std`), "
+        description="Around the mean: Student's 95% interval (`ci`), standard error (`se`), standard deviation (`std`) "
         "or the extremes (`minmax`).",
     )
     points: int = Field(default=600, ge=2, le=5000, description="The most points of a curve.")

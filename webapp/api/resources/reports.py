@@ -22,7 +22,10 @@ NOT_YOURS = {403: "The report belongs to another user."}
 class ReportFilter(Fields):
     limit: int = Field(default=50, ge=1, le=500, description="The most reports on a page.")
     before: int | None = Field(
-        default=None, ge=1, le=2**63 - 1, description="Only reports with a smaller ID: the last one of the previous page."
+        default=None,
+        ge=1,
+        le=2**63 - 1,
+        description="Only reports with a smaller ID: the last one of the previous page.",
     )
 
 
