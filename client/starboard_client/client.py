@@ -20,6 +20,7 @@ from starboard_client.models import (
     RunDetail,
     RunPage,
 )
+from starboard_client.reports import ReportCalls
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
@@ -27,7 +28,7 @@ EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
 
 
-class Starboard:
+class Starboard(ReportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.

@@ -173,7 +173,7 @@ def test_what_the_outcome_goes_with_is_drawn_and_kept_in_the_url(page: Page) -> 
     panel.scroll_into_view_if_needed()
     expect(panel.locator("tbody th")).to_have_text(["optimizer.learning_rate"])
     expect(page.locator("#effects-parallel .scatterlayer .trace")).to_have_count(3)
-    page.get_by_label("outcome").select_option("policy/entropy")
+    page.locator("#effects-outcome").select_option("policy/entropy")
     expect(page).to_have_url(re.compile(r"outcome=policy/entropy"))
     expect(panel.get_by_role("status")).to_contain_text("3 runs")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from engine.metrics import describe
 from webapp.comparisons.group_curves import GroupCurve
 
-WIDTH, HEIGHT = 720, 300
+WIDTH, HEIGHT = 560, 280  # as in the template
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 40
 TICKS = 5
 LEAST = 1e-300  # on a logarithmic axis

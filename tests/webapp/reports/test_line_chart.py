@@ -29,8 +29,8 @@ def drawn(one: GroupCurve) -> list[Drawn]:
 
 def test_a_share_is_drawn_from_zero_to_one() -> None:
     chart = line_chart("rollout/success", drawn(curve([0.0, 1.0])), Look(smoothing=0))
-    # x from 62 to 708, y from 260 (0) to 10 (1)
-    assert chart.lines[0].path == "M62,260 L708,10"
+    # x from 62 to 548, y from 240 (0) to 10 (1)
+    assert chart.lines[0].path == "M62,240 L548,10"
     assert chart.lines[0].value == "1"
     assert [text for _, text in chart.up] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
 
@@ -38,20 +38,20 @@ def test_a_share_is_drawn_from_zero_to_one() -> None:
 def test_the_band_follows_the_upper_edge_and_returns_along_the_lower_one() -> None:
     one = curve([0.5, 0.5], low=[0.0, 0.25], high=[1.0, 0.75])
     (line,) = line_chart("rollout/success", drawn(one), Look(smoothing=0)).lines
-    assert line.band == "M62,10 L708,72.5 L708,197.5 L62,260Z"
+    assert line.band == "M62,10 L548,67.5 L548,182.5 L62,240Z"
 
 
 def test_beyond_the_end_of_a_run_the_line_goes_on_apart() -> None:
     one = curve([0.0, 0.0, 1.0], count=[2, 2, 1])
     (line,) = line_chart("rollout/success", drawn(one), Look(smoothing=0)).lines
-    assert line.path == "M62,260 L385,260"
-    assert line.rest == "M385,260 L708,10"
+    assert line.path == "M62,240 L305,240"
+    assert line.rest == "M305,240 L548,10"
 
 
 def test_a_logarithmic_axis_counts_what_it_leaves_out() -> None:
     chart = line_chart("optim/grad_norm", drawn(curve([0.0, 0.1, 10.0])), Look(smoothing=0, log=True))
     assert chart.left_out == 1
-    assert chart.lines[0].path == "M385,260 L708,10"
+    assert chart.lines[0].path == "M305,240 L548,10"
 
 
 def test_an_axis_that_a_run_has_no_positions_on_is_empty() -> None:
@@ -62,7 +62,7 @@ def test_an_axis_that_a_run_has_no_positions_on_is_empty() -> None:
 
 def test_a_window_cuts_the_line() -> None:
     chart = line_chart("rollout/success", drawn(curve([0.0, 0.5, 1.0])), Look(smoothing=0, window=(2.0, 3.0)))
-    assert chart.lines[0].path == "M62,135 L708,10"
+    assert chart.lines[0].path == "M62,125 L548,10"
 
 
 def test_smoothing_begins_at_the_first_value() -> None:

@@ -11,7 +11,7 @@ def html_of(text: str, origin: str = "") -> str:
     return "".join(part.html for part in parts_of(text, origin=origin) if isinstance(part, Prose))
 
 
-def test_fenced_code_with_the_word_of_a_kind_is_a_block_in_its_place() -> None:
+def test_fenced_code_with_the_word_of_a_kind_is_a_block_where_it_stands() -> None:
     parts = parts_of("Before.\n\n```chart\n/compare/?runs=a\n```\n\nAfter.\n\n```python\nx = 1\n```\n")
     assert [type(part) for part in parts] == [Prose, Block, Prose]
     assert parts[1] == Block(kind="chart", address="/compare/?runs=a")
