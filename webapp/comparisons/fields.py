@@ -36,8 +36,10 @@ class Field:
     numbers: list[float] | None = None
 
     @property
-    def varies(self) -> bool:
-        return len(set(self.values)) > 1
+    def groups_runs(self) -> bool:
+        """Whether runs differ in it; of configurations, whether any has several runs."""
+        count = len(set(self.values))
+        return count < len(self.values) if self.key == SEEDS else count > 1
 
 
 def fields_of(runs: Sequence[Run], histories: Mapping[str, History]) -> list[Field]:

@@ -56,7 +56,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             ),
             "has_forks": any(run.ancestor_steps for run in view.runs),
             "metric_names": comparison.metric_names(view.runs),
-            "group_fields": [field for field in view.fields if field.varies or field.key == view.group_key],
+            "group_fields": [field for field in view.fields if field.groups_runs or field.key == view.group_key],
             "can_group": len(view.runs) > 1,
             "bands": comparison.BANDS,
             "settings": {

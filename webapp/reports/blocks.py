@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 
 from engine.errors import RunDirectoryError
@@ -43,24 +44,28 @@ class Shown:
 
 
 def show(block: Block) -> Shown:
-    parts = urlsplit(block.address)
-    address = parts.path + (f"?{parts.query}" if parts.query else "")
     if "\n" in block.address or len(block.address) > LONGEST_ADDRESS:
-        return _problem(block, "A block has one address, on one line.")
+        return _problem(block, f"A block has one address, on one line of up to {LONGEST_ADDRESS} characters.")
+    try:
+        parts = urlsplit(block.address)
+        query = QueryDict(parts.query)
+    except (ValueError, SuspiciousOperation):
+        return _problem(block, f"{block.address[:80]!r} is not an address.")
+    address = parts.path + (f"?{parts.query}" if parts.query else "")
     if block.kind == "trajectory":
         return _trajectory(block, parts.path)
     if parts.path != COMPARISON:
         return _problem(
             block, f"{block.address[:80]!r} is not a comparison. Copy an address that begins with /compare/?"
         )
-    view = comparison.read_view(QueryDict(parts.query))
+    view = comparison.read_view(query)
     if not view.runs:
         gone = f" ({', '.join(view.selection.missing[:5])})" if view.selection.missing else ""
         return _problem(block, f"None of the runs of this {block.kind} exists any more, or none was named{gone}.")
     return Shown(
         kind=block.kind,
         address=address,
-        data={"view": view, "notes": _notes(view), **_DATA[block.kind](view, QueryDict(parts.query))},
+        data={"view": view, "notes": _notes(view), **_DATA[block.kind](view, query)},
         live=any(not run.is_terminal for run in view.runs),
     )
 

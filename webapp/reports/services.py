@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from django.db.models import F
+from django.utils import timezone
 
 from webapp.reports.models import LONGEST_TEXT, LONGEST_TITLE, Report
 
@@ -37,13 +37,13 @@ def change(report: Report, user: Any, *, title: str, text: str, version: int) ->
     _check_owner(report, user)
     title, text = _checked(title, text)
     same = Report.objects.filter(pk=report.pk, version=version)
-    report.title, report.text, report.version = title, text, version + 1
-    if not same.update(version=F("version") + 1):
+    changed = same.update(title=title, text=text, version=version + 1, updated_at=timezone.now())
+    report.refresh_from_db()
+    if not changed:
         raise Outdated(
-            f"This report was changed meanwhile, and is at version {Report.objects.get(pk=report.pk).version}, not "
-            f"{version}. Copy your text, open the report again, and merge the two."
+            f"This report was changed meanwhile, and is at version {report.version}, not {version}. Copy your text, "
+            "open the report again, and merge the two."
         )
-    report.save(update_fields=["title", "text", "updated_at"])
     return report
 
 

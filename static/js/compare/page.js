@@ -52,7 +52,7 @@ function open(settings) {
   const view = new CompareView(location.href, settings.metrics);
   const requestDraw = oneAtATime(draw);
   const runs = settings.runs.map((run) => new ComparedRun(run, update));
-  view.band ||= settings.group && settings.band;
+  view.band = settings.group ? settings.band : ""; // as the server understood the address
   const allLines = () => linesOf(runs, settings.groups, view);
   const groups = new GroupCurves(view, update);
   const alone = () => allLines().flatMap((line) => (line.isMean ? [] : line.shown));

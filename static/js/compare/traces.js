@@ -147,10 +147,11 @@ function meanTraces(line, metric, { view, colour, groups, name }) {
  * @param {string} colour
  */
 function band(x, points, weight, colour) {
-  if (typeof points[0]?.low !== "number") return [];
-  const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
+  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
+  if (!known.length) return [];
+  const [low, high] = [known.map((i) => points[i].low ?? points[i].y), known.map((i) => points[i].high ?? points[i].y)];
   const look = { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` };
-  return [ribbon(x, smooth(low, weight), smooth(high, weight), look)];
+  return [ribbon(known.map((i) => x[i]), smooth(low, weight), smooth(high, weight), look)];
 }
 
 /** @type {Record<string, string>} */
