@@ -8,7 +8,6 @@ import { RunStore } from "../run/store.js";
 
 /** @import { Axis, Ends, EventPage, LineageFacts, Outline, Point, Position, RunState, Window } from "../types.js" */
 /** @import { GroupCurves } from "./group_curves.js" */
-/** @import { CompareView } from "./view_state.js" */
 
 const A_PAGE = 2000; // events
 // The first request is preloaded by the page: `webapp.evaluations.first_curves` writes the same address.

@@ -29,7 +29,10 @@ export function scaleOf({ values, numbers }) {
   const known = [...new Set(numbers)].sort((one, other) => one - other);
   const every = Math.ceil(known.length / MOST_TICKS);
   const shown = known.filter((_, i) => i % every === 0 || i === known.length - 1);
-  return { positions: numbers.map(position), ticks: shown.map((value) => ({ at: position(value), text: number(value) })) };
+  return {
+    positions: numbers.map(position),
+    ticks: shown.map((value) => ({ at: position(value), text: number(value) })),
+  };
 }
 
 /**
@@ -125,7 +128,9 @@ export async function drawScatter(host, { runs, field, title }) {
       y: runs.map(({ y }) => y),
       mode: "markers",
       marker: { size: 8, color: runs.map(({ colour }) => css(`--series-${colour}`)), opacity: 0.85 },
-      text: runs.map((run, i) => describe(run, [field, { ...field, label: title, values: runs.map(({ y }) => number(y)) }], i)),
+      text: runs.map((run, i) =>
+        describe(run, [field, { ...field, label: title, values: runs.map(({ y }) => number(y)) }], i),
+      ),
       hovertemplate: "%{text}<extra></extra>",
       customdata: runs.map(({ id }) => ({ run: id, step: 0 })),
       cliponaxis: false,
@@ -139,7 +144,11 @@ export async function drawScatter(host, { runs, field, title }) {
     ...base,
     height: 300,
     margin: { l: 56, r: 14, t: 10, b: 46 },
-    xaxis: { ...axis, title: { text: plain(visibleString(field.label)) }, ...(numbers ? { type: positive ? "log" : "linear" } : apart) },
+    xaxis: {
+      ...axis,
+      title: { text: plain(visibleString(field.label)) },
+      ...(numbers ? { type: positive ? "log" : "linear" } : apart),
+    },
     yaxis: { ...axis, title: { text: plain(visibleString(title)) } },
   });
   await react(host, traces, layout);

@@ -79,7 +79,9 @@ class EffectsPanel {
 
   /** @param {EffectsAnswer} answer */
   offer({ outcome, outcomes, effects = [] }) {
-    const named = outcomes.some(({ name }) => name === outcome) ? outcomes : [{ name: outcome, title: outcome }, ...outcomes];
+    const named = outcomes.some(({ name }) => name === outcome)
+      ? outcomes
+      : [{ name: outcome, title: outcome }, ...outcomes];
     const options = named.map(({ name, title }) => element("option", { value: name }, visibleString(title)));
     this.outcome.replaceChildren(...options);
     this.outcome.value = outcome;

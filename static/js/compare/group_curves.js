@@ -66,7 +66,9 @@ export class GroupCurves {
     this.asking = false;
     this.failed = !answer;
     for (const key of answer ? missing : []) {
-      const points = lines.map(({ id }, i) => /** @type {[string, MeanPoint[]]} */ ([id, meanPoints(answer?.groups[i][key])]));
+      const points = lines.map(
+        ({ id }, i) => /** @type {[string, MeanPoint[]]} */ ([id, meanPoints(answer?.groups[i][key])]),
+      );
       this.known.set(key, { signature, points: new Map(points) });
     }
     this.revision += 1;

@@ -70,7 +70,10 @@ export function prepareQuery() {
     ["runs", "hidden", ...QUERY].forEach((name) => address.searchParams.delete(name));
     for (const [name, value] of new FormData(form)) {
       const words = name === "tag" ? String(value).split(",") : [String(value)];
-      words.map((word) => word.trim()).filter(Boolean).forEach((word) => address.searchParams.append(name, word));
+      words
+        .map((word) => word.trim())
+        .filter(Boolean)
+        .forEach((word) => address.searchParams.append(name, word));
     }
     location.assign(readable(address));
   });

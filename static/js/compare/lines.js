@@ -41,7 +41,9 @@ export const areGrouped = (view) => !ONE_BY_ONE.includes(view.axis);
 export function linesOf(runs, groups, view) {
   if (!areGrouped(view)) return runs.map((run) => lineOfRun(run, view));
   const grouped = new Set(groups.flatMap(({ members }) => (members.length > 1 ? members : [])));
-  const means = groups.flatMap((group, index) => (group.members.length > 1 ? [lineOfGroup(group, index, runs, view)] : []));
+  const means = groups.flatMap((group, index) =>
+    group.members.length > 1 ? [lineOfGroup(group, index, runs, view)] : [],
+  );
   const others = runs.flatMap((run, index) => {
     if (grouped.has(index)) return [];
     const alone = groups.find(({ members }) => members.length === 1 && members[0] === index);
@@ -73,7 +75,16 @@ function lineOfGroup({ name, members, colour, dash }, index, runs, view) {
   const all = members.map((one) => runs[one]);
   const shown = all.filter((run) => !view.hidden.includes(run.id));
   const of = all.map(wordsOf).join("\n");
-  return { id: `group ${index}`, name: `${name} (n = ${shown.length})`, of, colour, dash, members: all, shown, isMean: true };
+  return {
+    id: `group ${index}`,
+    name: `${name} (n = ${shown.length})`,
+    of,
+    colour,
+    dash,
+    members: all,
+    shown,
+    isMean: true,
+  };
 }
 
 /** @param {ComparedRun} run */

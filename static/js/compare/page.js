@@ -4,7 +4,15 @@ import { ChartGrid } from "../charts/chart_grid.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { CompareChart } from "./metric_chart.js";
-import { prepareChoice, preparePair, prepareLegend, prepareQuery, prepareReport, showLegend, showUpdates } from "./legend.js";
+import {
+  prepareChoice,
+  preparePair,
+  prepareLegend,
+  prepareQuery,
+  prepareReport,
+  showLegend,
+  showUpdates,
+} from "./legend.js";
 import { prepareEffects } from "./effects_panel.js";
 import { prepareRegimeMaps } from "./regime_maps.js";
 import { ComparedRun, CurvesOfRuns } from "./compared_runs.js";

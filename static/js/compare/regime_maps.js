@@ -32,7 +32,8 @@ async function draw(figure) {
   const steps = stepsOf(columns);
   const found = regimes ? readings(steps, "thought", regimes) : [];
   if (!regimes?.borders || !found.length) {
-    words.textContent = columns && regimes ? "Too few readings for a map yet." : "The server did not answer. Reload the page.";
+    words.textContent =
+      columns && regimes ? "Too few readings for a map yet." : "The server did not answer. Reload the page.";
     return;
   }
   const map = new RegimeMap((step) => location.assign(`/runs/${run}/?step=${step}#collapse`));

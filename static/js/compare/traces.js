@@ -18,7 +18,6 @@ import { plain } from "../charts/setting_marks.js";
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]; // as the swatches of `run_colours.css`
-const STEADY = { showlegend: false, hoverinfo: "skip" };
 const LABEL = { align: "left" };
 
 /**
@@ -108,7 +107,10 @@ function meanTraces(line, metric, { view, colour, groups, name }) {
   const points = groups.points(line, metric);
   const sparse = points.length > 1 && points[1].step - points[0].step > 1;
   const weight = sparse ? 0 : view.smoothing;
-  const y = smooth(points.map((point) => point.y), weight);
+  const y = smooth(
+    points.map((point) => point.y),
+    weight,
+  );
   const end = points.findLastIndex((point) => point.whole) + 1;
   const x = points.map((point) => at(point, view.axis));
   const drawn = {
@@ -151,7 +153,14 @@ function band(x, points, weight, colour) {
   if (!known.length) return [];
   const [low, high] = [known.map((i) => points[i].low ?? points[i].y), known.map((i) => points[i].high ?? points[i].y)];
   const look = { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` };
-  return [ribbon(known.map((i) => x[i]), smooth(low, weight), smooth(high, weight), look)];
+  return [
+    ribbon(
+      known.map((i) => x[i]),
+      smooth(low, weight),
+      smooth(high, weight),
+      look,
+    ),
+  ];
 }
 
 /** @type {Record<string, string>} */

@@ -42,7 +42,8 @@ def test_the_setting_that_the_outcome_follows_comes_first(browser: Client) -> No
     first = found["effects"][0]
     assert first["correlation"]["rho"] > 0.9 and first["correlation"]["low"] > 0.5
     assert first["share"]["share"] > 0.9 and first["share"]["by_chance"] == pytest.approx(4 / 9)
-    assert found["fields"][0]["numbers"][:3] == [1e-4, 1e-4, 2e-4]
+    numbers = {field["key"]: field["numbers"] for field in found["fields"]}
+    assert numbers["optimizer.learning_rate"][:3] == [1e-4, 1e-4, 2e-4]
     assert [run["seed"] for run in found["runs"][:2]] == [1, 2]
 
 
