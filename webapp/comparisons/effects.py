@@ -50,6 +50,8 @@ def effects(query: QueryDict) -> dict[str, Any]:
     known = [(run, value) for run, value in zip(selection.runs, values, strict=True) if value is not None]
     if len(known) < FEWEST_RUNS:
         return {**about, "problem": _too_few(len(known), title)}
+    if len({value for _, value in known}) == 1:
+        return {**about, "problem": f"All {len(known)} runs have the same “{title}”: {known[0][1]:.4g}."}
     runs = [run for run, _ in known]
     fields = setting_fields(runs, settings_histories([run.pk for run in runs]))
     swept = [field for field in fields if field.key != "seed"][:MOST_FIELDS]

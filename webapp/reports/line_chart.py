@@ -98,10 +98,7 @@ def line_chart(metric: str, drawn: Sequence[Drawn], look: Look) -> LineChart:
         name=metric,
         lines=[_line(one, columns[index], at_x, at_y, look) for index, one in enumerate(drawn)],
         across=[(at_x(value), _text(value)) for value in ticks(x0, x1)],
-        up=[
-            (at_y(10**value if look.log else value), _text(10**value if look.log else value))
-            for value in ticks(low, high)
-        ],
+        up=[(at_y(value), _text(value)) for value in (log_ticks(low, high) if look.log else ticks(low, high))],
         axis=AXES[look.axis],
         log=look.log,
         left_out=len(shown) - len(kept),
@@ -115,6 +112,17 @@ def ticks(low: float, high: float, count: int = TICKS) -> list[float]:
     every = next((factor * power for factor in (1, 2, 5) if factor * power >= raw), 10 * power)
     first, last = math.ceil(low / every - 1e-9), math.floor(high / every + 1e-9)
     return [index * every for index in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Between 10^low and 10^high powers of ten, of few of them with 2 and 5 times each, or round numbers."""
+    decades = range(math.floor(low), math.ceil(high) + 1)
+    for factors in ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9)):
+        found = [factor * 10.0**power for power in decades for factor in factors]
+        inside = [value for value in found if low - 1e-9 <= math.log10(value) <= high + 1e-9]
+        if len(inside) >= 3:
+            return inside[:: math.ceil(len(inside) / (TICKS + 3))]
+    return [value for value in ticks(10**low, 10**high) if value > 0]
 
 
 def smoothed(values: Sequence[float], weight: float) -> list[float]:

@@ -38,7 +38,7 @@ def parts_of(text: str, *, origin: str = "") -> list[Prose | Block]:
     """In order. Links to pages of this site begin with `origin`, for a file that is read elsewhere."""
     found: list[Prose | Block] = []
     waiting: list[Token] = []
-    for token in _MARKDOWN.parse(visible(text)):
+    for token in _MARKDOWN.parse(visible(text.replace("\r\n", "\n"))):
         kind = token.info.strip().split(" ")[0] if token.type == "fence" and token.level == 0 else ""
         if kind in KINDS:
             _add_prose(found, waiting, origin)

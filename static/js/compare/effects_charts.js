@@ -22,7 +22,7 @@ const LONGEST = 16; // characters of a label
  */
 export function scaleOf({ values, numbers }) {
   const levels = [...new Set(values)];
-  if (!numbers || levels.length <= 2) return scaleOfLevels(values, levels);
+  if (!numbers) return scaleOfLevels(values, levels);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const along = low > 0 && high / low >= WIDE ? Math.log : (/** @type {number} */ value) => value;
   const position = (/** @type {number} */ value) => (along(value) - along(low)) / (along(high) - along(low));
@@ -31,7 +31,7 @@ export function scaleOf({ values, numbers }) {
   const shown = known.filter((_, i) => i % every === 0 || i === known.length - 1);
   return {
     positions: numbers.map(position),
-    ticks: shown.map((value) => ({ at: position(value), text: number(value) })),
+    ticks: shown.map((value) => ({ at: position(value), text: values[numbers.indexOf(value)] })),
   };
 }
 

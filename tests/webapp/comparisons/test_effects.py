@@ -65,6 +65,8 @@ def test_held_out_success_is_the_outcome_where_there_is_any(browser: Client) -> 
 def test_too_few_runs_or_no_difference_are_a_sentence(browser: Client) -> None:
     assert "needs 3 runs" in browser.get(address([run_of(1e-4, 1, 0.5)])).json()["problem"]
     assert "No run has" in browser.get(address([run_of(1e-4, 1, 0.5)], "&outcome=no/such")).json()["problem"]
+    alike = [run_of(rate, 1, 0.5) for rate in (1e-4, 2e-4, 3e-4)]
+    assert browser.get(address(alike)).json()["problem"] == "All 3 runs have the same “Training success”: 0.5."
     seeds = [run_of(1e-4, seed, 0.1 * seed) for seed in (1, 2, 3)]
     assert "same settings but for their seeds" in browser.get(address(seeds)).json()["problem"]
     assert "No run has" in browser.get("/compare/effects.json?sweep=77").json()["problem"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from webapp.comparisons.group_curves import GroupCurve
-from webapp.reports.line_chart import Drawn, Look, line_chart, smoothed, ticks
+from webapp.reports.line_chart import Drawn, Look, line_chart, log_ticks, smoothed, ticks
 
 
 def curve(mean: list[float | None], **columns: list[float | None]) -> GroupCurve:
@@ -68,6 +70,19 @@ def test_a_window_cuts_the_line() -> None:
 def test_smoothing_begins_at_the_first_value() -> None:
     # weight 0.5: 1, then (0.5 · 1 · 0.5 + 0.5 · 4) / 0.75 = 3
     assert smoothed([1.0, 4.0], 0.5) == pytest.approx([1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [
+        (0.001, 1000, [0.001, 0.01, 0.1, 1, 10, 100, 1000]),
+        (0.4, 6, [0.5, 1, 2, 5]),
+        (0.35, 0.65, [0.4, 0.5, 0.6]),
+        (0.51, 0.56, [0.51, 0.52, 0.53, 0.54, 0.55, 0.56]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_round(low: float, high: float, found: list[float]) -> None:
+    assert log_ticks(math.log10(low), math.log10(high)) == pytest.approx(found)
 
 
 @pytest.mark.parametrize(

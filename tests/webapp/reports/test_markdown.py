@@ -15,6 +15,7 @@ def test_fenced_code_with_the_word_of_a_kind_is_a_block_where_it_stands() -> Non
     parts = parts_of("Before.\n\n```chart\n/compare/?runs=a\n```\n\nAfter.\n\n```python\nx = 1\n```\n")
     assert [type(part) for part in parts] == [Prose, Block, Prose]
     assert parts[1] == Block(kind="chart", address="/compare/?runs=a")
+    assert parts_of("```chart\r\nx\r\n```\r\n") == [Block(kind="chart", address="x")]  # as forms send it
     assert "After." in html_of("After.") and '<code class="language-python">' in html_of("```python\nx\n```")
 
 

@@ -137,7 +137,7 @@ def test_a_chart_is_of_groups_as_the_comparison_is(ada: User) -> None:
     )
     html = shown(block("chart", address))
     assert "calm-otter and 2 more seeds (n = 3)" in html
-    assert html.count('class="report-band"') == 1 and "bands are 95% interval" in html
+    assert html.count('class="report-band"') == 1 and "with a band: 95% interval" in html
     assert "Open in Compare" in html
 
 
