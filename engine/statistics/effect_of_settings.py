@@ -29,8 +29,8 @@ class RankCorrelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectShare:
-    """η²: the variance between the levels as a share of all variance. `by_chance` is its mean if outcomes are dealt to
-    levels at random, and `p` how often that gives as much."""
+    """η²: the variance between the levels as a share of all variance. `by_chance` is its mean if outcomes are
+    shuffled, and `p` how often that gives as much."""
 
     share: float
     by_chance: float
