@@ -110,7 +110,7 @@ def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) 
     weight = whole(layer.get_base_layer().weight)
     own = {name: whole(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
     update: Tensor = functional_call(_Update(layer), {f"layer.{name}": part for name, part in own.items()}, ())
-    return weight + update.detach().to(weight.dtype)
+    return weight.to(update.dtype) + update.detach()
 
 
 class _Update(nn.Module):
