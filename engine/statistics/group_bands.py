@@ -58,6 +58,6 @@ def _standard_deviations(kind: BandKind, count: NDArray[np.int64]) -> Column:
         return np.ones(len(count))
     roots = 1 / np.sqrt(np.maximum(count, 1))
     if kind == "se":
-        return roots
+        return np.asarray(roots, dtype=np.float64)
     by_count = {int(one): t_quantile(int(one) - 1) if one >= FEWEST_FOR_T else 0.0 for one in np.unique(count)}
-    return roots * np.array([by_count[int(one)] for one in count])
+    return np.asarray(roots * [by_count[int(one)] for one in count], dtype=np.float64)

@@ -44,7 +44,7 @@ def test_a_share_of_variance_by_hand() -> None:
     # levels a: 1, 3 and b: 5, 7; the mean is 4. Between: 2 · (2 - 4)² + 2 · (6 - 4)² = 16, all: 9 + 1 + 1 + 9 = 20
     found = effect_share(["a", "a", "b", "b"], [1, 3, 5, 7], seed=1)
     assert found is not None
-    assert (found.share, found.by_chance, found.levels) == (pytest.approx(0.8), pytest.approx(1 / 3), 2)
+    assert (found.share, found.by_chance, found.levels) == pytest.approx((0.8, 1 / 3, 2))
     # of the 6 ways to deal four outcomes to two pairs, 2 give as much: p is about a third
     assert found.p == pytest.approx(1 / 3, abs=0.04)
 

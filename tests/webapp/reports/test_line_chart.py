@@ -90,5 +90,5 @@ def test_ticks_of_a_logarithmic_axis_are_round(low: float, high: float, found: l
 )
 def test_ticks_are_round_numbers_inside(low: float, high: float, first: float, last: float) -> None:
     found = ticks(low, high)
-    assert (found[0], found[-1]) == (pytest.approx(first), pytest.approx(last))
+    assert (found[0], found[-1]) == pytest.approx((first, last))
     assert 3 <= len(found) <= 7

@@ -9,7 +9,8 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from engine.statistics.group_bands import BandKind
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.problems import Problem
-from webapp.api.resources.telemetry import Column, Keys
+from webapp.api.resources.telemetry import Keys
+from webapp.api.schemas import Column
 from webapp.comparisons.group_curves import group_curves
 from webapp.comparisons.selection import MOST_RUNS
 from webapp.runs.models import Run
