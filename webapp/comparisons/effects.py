@@ -11,12 +11,11 @@ from django.http import QueryDict
 
 from engine.metrics import describe
 from engine.statistics.effect_of_settings import effect_share, rank_correlation
-from webapp.comparisons.fields import Field, setting_fields
+from webapp.comparisons.fields import Field, axis_fields, setting_fields, settings_of
 from webapp.comparisons.final_metrics import outcomes
 from webapp.comparisons.page import first_metrics, metric_names
 from webapp.comparisons.selection import select
 from webapp.runs.models import ListedRun, Run
-from webapp.runs.settings_history import settings_histories
 
 MOST_RUNS = 300
 MOST_FIELDS = 12  # axes that can still be read
@@ -53,8 +52,10 @@ def effects(query: QueryDict) -> dict[str, Any]:
     if len({value for _, value in known}) == 1:
         return {**about, "problem": f"All {len(known)} runs have the same “{title}”: {known[0][1]:.4g}."}
     runs = [run for run, _ in known]
-    fields = setting_fields(runs, settings_histories([run.pk for run in runs]))
-    swept = [field for field in fields if field.key != "seed"][:MOST_FIELDS]
+    settings = [field for field in setting_fields(settings_of(runs)) if field.key != "seed"]
+    named = {field.key for field in settings}
+    fields = [*(axis for axis in axis_fields(runs) if axis.groups_runs and axis.label not in named), *settings]
+    swept = fields[:MOST_FIELDS]
     if not swept:
         return {
             **about,
@@ -64,7 +65,7 @@ def effects(query: QueryDict) -> dict[str, Any]:
     return {
         **about,
         "left_out": len(selection.runs) - len(known),
-        "more_fields": max(0, len([field for field in fields if field.key != "seed"]) - MOST_FIELDS),
+        "more_fields": max(0, len(fields) - MOST_FIELDS),
         "runs": [
             {"id": run.pk, "name": run.name, "colour": run.colour, "seed": run.config.get("seed"), "y": value}
             for run, value in known

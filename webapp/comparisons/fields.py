@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.environments.differences import leaf_differences
+from webapp.environments.differences import Differences, leaf_differences
 from webapp.evaluations.same_config import LABELS
 from webapp.runs.models import ListedRun, Run, RunTag
-from webapp.runs.settings_history import History, with_history
+from webapp.runs.settings_history import settings_histories, with_history
 
 SEEDS = "seeds"  # groups of runs that differ only in their seed
 START = "model.start_from."  # what the lineage says better
@@ -42,16 +42,14 @@ class Field:
         return count < len(self.values) if self.key == SEEDS else count > 1
 
 
-def fields_of(runs: Sequence[Run], histories: Mapping[str, History]) -> list[Field]:
-    """Labels, and each setting that differs, by its dotted name."""
-    return [*_label_fields(runs), *setting_fields(runs, histories)]
+def settings_of(runs: Sequence[Run]) -> Differences:
+    """The settings that differ and those that do not, with what was changed while a run was live."""
+    histories = settings_histories([run.pk for run in runs])
+    return leaf_differences([with_history(run.config, histories.get(run.pk, [])) for run in runs])
 
 
-def setting_fields(runs: Sequence[Run], histories: Mapping[str, History]) -> list[Field]:
-    """The settings that differ, with what was changed while a run was live."""
-    if len(runs) < 2:
-        return []
-    found = leaf_differences([with_history(run.config, histories.get(run.pk, [])) for run in runs])
+def setting_fields(found: Differences) -> list[Field]:
+    """A field for each setting that differs."""
     return [
         Field(
             key=row.key,
@@ -64,7 +62,18 @@ def setting_fields(runs: Sequence[Run], histories: Mapping[str, History]) -> lis
     ]
 
 
-def _label_fields(runs: Sequence[Run]) -> list[Field]:
+def axis_fields(runs: Sequence[Run]) -> list[Field]:
+    """The axes of sweeps that the runs belong to, by their names."""
+    found = Run.objects.filter(pk__in=[run.pk for run in runs], planned__isnull=False)
+    labels: dict[str, dict[str, str]] = dict(found.values_list("pk", "planned__labels"))
+    names = dict.fromkeys(name for one in labels.values() for name in one)
+    return [
+        Field(key=f"axis:{name}", label=name, values=[str(labels.get(run.pk, {}).get(name, "none")) for run in runs])
+        for name in names
+    ]
+
+
+def label_fields(runs: Sequence[Run]) -> list[Field]:
     listed = ListedRun.objects.in_bulk([run.pk for run in runs])
     tags: dict[str, list[str]] = {}
     for run_id, name in RunTag.objects.filter(run__in=runs).order_by("name").values_list("run_id", "name"):

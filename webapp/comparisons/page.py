@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
 from django.http import QueryDict
 
 from engine.statistics.group_bands import BandKind
-from webapp.comparisons.fields import Field, fields_of
+from webapp.comparisons.fields import Field, axis_fields, label_fields, setting_fields, settings_of
 from webapp.comparisons.grouping import Group, groups_of
 from webapp.comparisons.selection import Selection, select
+from webapp.environments.differences import Differences
 from webapp.evaluations.models import Evaluation
 from webapp.runs.models import MetricName, Run
-from webapp.runs.settings_history import History, settings_histories
 
 DASHES = 6  # solid, and five patterns that charts draw
 FIRST_METRICS = ["rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm"]
@@ -41,8 +41,9 @@ class View:
     group: Field | None = None
     groups: list[Group] = field(default_factory=list)
     band: BandKind = "ci"
-    fields: list[Field] = field(default_factory=list)
-    histories: Mapping[str, History] = field(default_factory=dict)
+    differences: Differences
+    settings: list[Field]  # that differ
+    labels: list[Field]
 
     @property
     def runs(self) -> list[Run]:
@@ -60,9 +61,11 @@ class View:
 def read_view(query: QueryDict) -> View:
     selection = select(query)
     runs = selection.runs
-    histories = settings_histories([run.pk for run in runs])
-    fields = fields_of(runs, histories)
-    group = next((one for one in fields if one.key == query.get("group")), None)
+    differences = settings_of(runs)
+    settings = setting_fields(differences)
+    known = {one.key for one in settings}
+    labels = [*label_fields(runs), *(axis for axis in axis_fields(runs) if axis.label not in known)]
+    group = next((one for one in (*labels, *settings) if one.key == query.get("group")), None)
     if query.get("group") and group is None and runs:
         selection.notes.append(f"These runs have no different {query['group'][:80]!r}, so they are not grouped by it.")
     metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
@@ -73,8 +76,9 @@ def read_view(query: QueryDict) -> View:
         group=group,
         groups=groups_of(runs, group),
         band=next((one for one in get_args(BandKind) if one == band), "ci"),
-        fields=fields,
-        histories=histories,
+        differences=differences,
+        settings=settings,
+        labels=labels,
     )
 
 

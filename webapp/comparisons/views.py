@@ -15,20 +15,18 @@ from engine.verdict.regimes import REGIMES
 from webapp.comparisons import page as comparison
 from webapp.comparisons.alert_table import alert_table
 from webapp.comparisons.effects import effects
-from webapp.comparisons.fields import setting_fields
 from webapp.comparisons.final_metrics import final_metrics
 from webapp.comparisons.first_curves import first_curves
+from webapp.comparisons.group_table import group_rows
 from webapp.comparisons.grouping import seed_of
 from webapp.comparisons.selection import MOST_RUNS, QUERY, query_words, selection_query
 from webapp.comparisons.shared_trajectories import shared_problems
-from webapp.environments.differences import leaf_differences
 from webapp.evaluations import same_config
 from webapp.evaluations.results import chosen_pair, results
 from webapp.evaluations.same_config import Pair
 from webapp.run_pages.run_filters import FILTERS
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import MetricName, Run
-from webapp.runs.settings_history import with_history
 
 CHOICES = 60
 MOST_PAIRS = 8  # of runs of one configuration, which are compared step by step
@@ -39,10 +37,9 @@ DIAGNOSED = "collapse/mi_ratio"
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     view = comparison.read_view(request.GET)
-    configs = [with_history(run.config, view.histories.get(run.pk, [])) for run in view.runs]
-    settings = setting_fields(view.runs, view.histories)
     hidden = request.GET.get("hidden", "").split(",")
     metrics = final_metrics(view.runs, view.metrics)
+    differing = comparison.short_differences(view.settings, len(view.runs))
     together = {view.runs[index].pk for group in view.groups if len(group.members) > 1 for index in group.members}
     return render(
         request,
@@ -51,13 +48,12 @@ def compare(request: HttpRequest) -> HttpResponse:
             "view": view,
             "first_curves": first_curves(view.runs, view.metrics, {*hidden, *together}),
             "runs": list(zip(view.runs, view.dashes, strict=True)),
-            "legend": list(
-                zip(view.runs, view.dashes, comparison.short_differences(settings, len(view.runs)), strict=True)
-            ),
+            "legend": list(zip(view.runs, view.dashes, differing, strict=True)),
             "has_forks": any(run.ancestor_steps for run in view.runs),
             "metric_names": comparison.metric_names(view.runs),
-            "group_fields": [field for field in view.fields if field.groups_runs or field.key == view.group_key],
-            "can_group": len(view.runs) > 1,
+            "group_fields": [
+                field for field in (*view.labels, *view.settings) if field.groups_runs or field.key == view.group_key
+            ],
             "bands": comparison.BANDS,
             "settings": {
                 "runs": _series_sources(view),
@@ -67,6 +63,7 @@ def compare(request: HttpRequest) -> HttpResponse:
                 "band": view.band,
             },
             "final_metrics": metrics,
+            "group_rows": group_rows(view, view.metrics),
             "final_rows": [
                 (run, dash, [metric.values[index] for metric in metrics])
                 for index, (run, dash) in enumerate(zip(view.runs, view.dashes, strict=True))
@@ -77,7 +74,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "most_maps": MOST_MAPS,
             "regimes": {key: text._asdict() for key, text in REGIMES.items()},
             "shared": shared_problems(view.runs) if len(view.runs) > 1 else None,
-            "differences": leaf_differences(configs) if len(view.runs) > 1 else None,
+            "differences": view.differences if len(view.runs) > 1 else None,
             "results": results(view.runs),
             "pair": chosen_pair(view.runs, request.GET.dict()),
             "kept_query": [(key, value) for key, value in request.GET.items() if key not in ("first", "other")],
@@ -101,7 +98,11 @@ def effects_data(request: HttpRequest) -> HttpResponse:
 
 def _pairs(runs: list[Run]) -> list[Pair]:
     """The first run with each run of the same configuration."""
-    same = (other for other in runs[1:] if same_config.same_config(runs[0], other))
+    same = (
+        other
+        for other in runs[1:]
+        if seed_of(other) == seed_of(runs[0]) and same_config.same_config(runs[0], other)  # the seed is read at once
+    )
     return [same_config.compare(runs[0], other) for other, _ in zip(same, range(MOST_PAIRS), strict=False)]
 
 

@@ -19,10 +19,8 @@ from webapp.comparisons.final_metrics import final_metrics
 from webapp.comparisons.group_curves import group_curves
 from webapp.comparisons.page import View
 from webapp.comparisons.shared_trajectories import shared_problems
-from webapp.environments.differences import leaf_differences
 from webapp.reports.line_chart import AXES, Drawn, Look, line_chart
 from webapp.reports.markdown import Block
-from webapp.runs.settings_history import with_history
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
 
@@ -135,8 +133,7 @@ def _metrics(view: View, query: QueryDict) -> dict[str, Any]:
 def _settings(view: View, query: QueryDict) -> dict[str, Any]:
     if len(view.runs) < 2:
         return {"differing": [], "too_few": True}
-    configs = [with_history(run.config, view.histories.get(run.pk, [])) for run in view.runs]
-    return {"differing": leaf_differences(configs).differing}
+    return {"differing": view.differences.differing}
 
 
 def _alerts(view: View, query: QueryDict) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from django.http import QueryDict
 from django.test import Client
 
 from engine.events import AlertRaised
+from engine.sweeps.plan import SweepPlan
 from tests.builders.runs import add_curve, add_evaluation, build_run
-from webapp.comparisons.fields import setting_fields
+from webapp.comparisons.fields import setting_fields, settings_of
 from webapp.comparisons.page import FIRST_METRICS, dashes, metric_names, read_view, short_differences
 from webapp.comparisons.selection import MOST_RUNS
 from webapp.runs.labels import label
 from webapp.runs.models import Alert, MetricName, Run
+from webapp.sweeps.models import PlannedRun, Sweep
 
 
 @pytest.fixture
@@ -134,6 +136,36 @@ def test_groups_by_tag_put_the_untagged_runs_together() -> None:
 
 
 @pytest.mark.django_db
+def test_runs_of_a_sweep_are_selected_by_it_and_grouped_by_an_axis_of_named_settings() -> None:
+    runs = [build_run(name=name) for name in "abc"]
+    plan = SweepPlan.model_validate({"axes": [], "seeds": [1]}).model_dump(mode="json")
+    sweep = Sweep.objects.create(name="filters", config=runs[0].config, plan=plan)
+    for order, (run, label_text) in enumerate(zip(runs, ("on", "off", "on"), strict=True)):
+        PlannedRun.objects.create(
+            sweep=sweep, order=order, point_key=str(order), labels={"filter": label_text}, changes={}, seed=1, run=run
+        )
+    other = build_run(name="another")
+    view = read_view(query(f"runs={other.pk}&sweep={sweep.pk}&group=axis:filter"))
+    assert {run.name for run in view.runs} == {"a", "b", "c", "another"}
+    assert {group.name: len(group.members) for group in view.groups} == {
+        "filter none": 1, "filter on": 2, "filter off": 1,
+    }  # fmt: skip
+
+
+def test_groups_have_the_mean_of_their_last_values_with_the_band(browser: Client) -> None:
+    runs = [build_run(config={"seed": seed}) for seed in (1, 2, 3)]
+    for run, last in zip(runs, (0.1, 0.2, 0.6), strict=True):
+        MetricName.objects.create(run=run, name="rollout/success", last=last, lowest=0.0, highest=1.0)
+    address = f"/compare/?runs={','.join(run.pk for run in runs)}&metrics=rollout/success,no/such&group=seeds"
+    ((_, (success, nothing)),) = browser.get(address).context["group_rows"]
+    # mean 0.3, std √((0.04 + 0.01 + 0.09) / 2) = 0.26458, reach 4.30265 · 0.26458 / √3 = 0.65724
+    assert (success.mean, success.band, success.count) == ("0.3", "-0.3572 to 0.9572", 3)
+    assert (nothing.mean, nothing.count) == ("", 0)
+    ((_, (success, _)),) = browser.get(f"{address}&band=minmax").context["group_rows"]
+    assert success.band == "0.1 to 0.6"
+
+
+@pytest.mark.django_db
 def test_a_field_that_does_not_differ_is_said_and_groups_nothing() -> None:
     one, two = pair()
     view = read_view(query(f"runs={one.pk},{two.pk}&group=no.such"))
@@ -151,7 +183,7 @@ def test_metrics_that_only_some_steps_report_are_offered() -> None:
 @pytest.mark.django_db
 def test_differing_settings_are_one_label_per_run() -> None:
     runs = pair(optimizer={"learning_rate": 1e-3}, preset="Mine")
-    found = short_differences(setting_fields(runs, {}), 2)
+    found = short_differences(setting_fields(settings_of(runs)), 2)
     assert found == ["learning_rate 0.0002", "learning_rate 0.001"]
 
 
