@@ -105,7 +105,10 @@ export class CompareChart extends Chart {
     const ids = lines.map((line) => `${line.id} ${line.name}`).join("|"); // the name of a group says how many are shown
     if (ids !== this.keyed) {
       this.keyed = ids;
-      this.key.classList.toggle("compare-key--groups", lines.some((line) => line.isMean));
+      this.key.classList.toggle(
+        "compare-key--groups",
+        lines.some((line) => line.isMean),
+      );
       this.rows = new Map(lines.map((line) => [line.id, this.row(line)]));
       this.key.replaceChildren(...[...this.rows.values()].map(({ item }) => item));
     }
