@@ -10,6 +10,7 @@ from engine.errors import StarboardError
 from engine.suites.outcomes import read_outcomes
 from engine.suites.store import ABOUT, PROGRESS
 from engine.suites.weights import weights_of
+from webapp.leaderboard.entries import add_new_entries
 from webapp.suites.models import PolicyKind, SuiteEvaluation
 from webapp.suites.results import save_outcomes, save_progress
 from webapp.suites.services import AlreadyEvaluated, same_inputs
@@ -85,9 +86,10 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
         SuiteEvaluation.objects.filter(pk=job.pk).update(weights=job.weights)
 
     def _end(self, outcome: Outcome) -> None:
-        """With all outcomes that are stored, however it ended."""
+        """With all outcomes that are stored, however it ended; the leaderboard lists it if it finished."""
         self._save()
         super()._end(outcome)
+        add_new_entries()
 
     def _save(self) -> None:
         outcomes = read_outcomes(self.job.folder)

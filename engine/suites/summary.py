@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.evaluation.summary import shown_k
 from engine.statistics.bootstrap import bootstrap_mean
 from engine.statistics.clustered import METHODS, success_interval
-from engine.statistics.pass_at_k import suite_pass_all_k, suite_pass_at_k
+from engine.statistics.pass_at_k import shown_k, suite_pass_all_k, suite_pass_at_k
 from engine.statistics.proportions import mean_of_rates
 from engine.suites.outcomes import Outcome, in_suite_order
 from engine.suites.suite import Suite, SuiteItem

@@ -51,6 +51,7 @@ PARTS = {
     "runs/<str:run_id>/history/",
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
+    "queue/rows/",
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -116,7 +117,9 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/suites/"), View(suite), View(f"{suite}evaluate/"), View(f"{suite}edit/"), View("/evaluations/"),
         View(evaluation), View(f"{evaluation}episodes/"), View(f"{evaluation}episodes/0/0/0/"),
         View(f"/evaluations/side-by-side/?first={world.evaluation.pk}&other={world.evaluation.pk}"),
+        View("/models/?path=tiny"),
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
+        View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
