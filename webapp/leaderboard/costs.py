@@ -10,7 +10,7 @@ from django.db.models.fields.json import KeyTransform
 
 from engine.statistics.time_to_success import first_reached
 from webapp.evaluations.models import Evaluation
-from webapp.run_pages.usage import devices_of
+from webapp.runs.usage import devices_of
 from webapp.runs.lineage import ancestors_of
 from webapp.runs.models import Run
 
