@@ -49,6 +49,7 @@ TERMS = (
         key="queue",
         title="Queue",
         meaning="Runs that wait for an engine slot. The next one is that with the highest priority, and of several "
-        "with the same priority the one that was queued first. Moving a run up or down sets priorities.",
+        "with the same priority users take turns, and of one user's runs the oldest is next. Moving a run sets "
+        "priorities.",
     ),
 )

@@ -55,6 +55,7 @@ PARTS = {
     "runs/<str:run_id>/history/",
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
+    "queue/rows/",
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -122,6 +123,7 @@ def of_others(world: World, run: Run) -> list[View]:
         View(evaluation), View(f"{evaluation}episodes/"), View(f"{evaluation}episodes/0/0/0/"),
         View(f"/evaluations/side-by-side/?first={world.evaluation.pk}&other={world.evaluation.pk}"),
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
+        View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), *of_leaderboard(), View("/compare/"),

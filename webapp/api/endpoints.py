@@ -4,8 +4,8 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id`, `query` and `body` are pydantic
-models of the query string and of the JSON body. An answer is a pydantic model, or is described by the model in its
+The names of parameters say what they are: `run` is the row of the path's `run_id` and `sweep` that of its `sweep_id`,
+`query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic model, or is described by the model in its
 annotation and sent as it is, since columns of metrics are too large to be validated again. The name of a function is
 its `operationId`, and its docstring is the description.
 """
@@ -73,6 +73,7 @@ class Endpoint:
     query: type[Fields] | None
     body: type[Fields] | None
     takes_run: bool
+    takes_sweep: bool
     answer: type[BaseModel] | Media
 
     @property
@@ -90,7 +91,7 @@ class Endpoint:
     @property
     def numbers(self) -> list[str]:
         """The parts of the path that are numbers of rows, such as `evaluation_id`; parameters have their names."""
-        return [name for name in PART.findall(self.path) if name != "run_id"]
+        return [name for name in PART.findall(self.path) if name not in ("run_id", "sweep_id")]
 
     @property
     def _text(self) -> str:
@@ -141,6 +142,7 @@ class Resource:
                     query=hints.get("query"),
                     body=hints.get("body") if body_media == "application/json" else None,
                     takes_run="run" in hints,
+                    takes_sweep="sweep" in hints,
                     answer=_described(hints["return"]),
                 )
             )

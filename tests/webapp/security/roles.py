@@ -85,6 +85,8 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "queue/": Row(get=200),
+    "queue/rows/": Row(get=200),
     "sweeps/": Row(get=200),
     "sweeps/new/": Row(get=200, post=422),  # without a base
     "sweeps/check/": Row(get=405, post=200),
@@ -130,6 +132,14 @@ HTTP: dict[str, Row] = {
     "api/v1/leaderboard/entries": Row(anonymous=JSON_401, get=200),
     "api/v1/leaderboard/pair": Row(anonymous=JSON_401, get=400),  # without two evaluations
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/queue/": Row(anonymous=JSON_401, get=200),
+    "api/v1/sweep-presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/sweep-plans/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/sweeps/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/limits/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/extend/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/suites/": Row(anonymous=JSON_401, get=200),
     "api/v1/evaluations/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200),
@@ -150,6 +160,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/finish/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/queue-position/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
