@@ -10,9 +10,9 @@ from django.db.models.fields.json import KeyTransform
 
 from engine.statistics.time_to_success import first_reached
 from webapp.evaluations.models import Evaluation
-from webapp.run_pages.usage import devices_of
 from webapp.runs.lineage import ancestors_of
 from webapp.runs.models import Run
+from webapp.runs.usage import devices_of
 
 HALF = 0.5
 TOKENS_PER_RESPONSE = "rollout/response_tokens"

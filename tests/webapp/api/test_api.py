@@ -212,7 +212,7 @@ def swept() -> Sweep:
 
 ELSEWHERE = ("compare_entries",)  # needs two evaluations: tests/webapp/leaderboard
 READS = [
-    one for one in ENDPOINTS if one.method == "GET" and not isinstance(one.answer, Media) and one.name not in ELSEWHERE
+    one for one in ENDPOINTS if one.method == "GET" and one.name not in ELSEWHERE and not isinstance(one.answer, Media)
 ]
 
 
@@ -225,7 +225,7 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
     evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
-    path = endpoint.path.format(run_id=recorded.run.pk, evaluation_id=evaluation.pk, sweep_id=swept().pk)
+    path = endpoint.path.format(run_id=recorded.run.pk, sweep_id=swept().pk, evaluation_id=evaluation.pk)
     answer = api.get(f"/api/v1/{path}", {"keys": "rollout/success"} if endpoint.route in ("metrics", "bands") else {})
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)
