@@ -5,14 +5,30 @@ import { byId, element, svg, targetWithin } from "../../core/dom.js";
 import { ago, bytes, percent } from "../../core/format.js";
 import { postFields } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
-import { bestOf, heldOutOf, keptForRescue, retainedSteps } from "../retained_checkpoints.js";
+import { bestOf, heldOutOf, keptForRescue, retainedSteps, standingOf } from "../retained_checkpoints.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 
 /** @import { CheckpointSaved, EvaluationRequest, HeldOutResult, RunPage } from "../../types.js" */
 
-const BEST = "Of the checkpoints that exist, the highest success in held-out evaluation";
-const FOR_RESCUE =
-  "Older than the newest ones, and kept because it is the last one before a sign of trouble: a fork from here starts before it";
+/** @type {Record<string, [tone: string, words: string, title: string]>} */
+const MARKS = {
+  best: ["good", "best held-out success", "Of the checkpoints that exist, the highest success in held-out evaluation"],
+  alone: [
+    "neutral",
+    "only one evaluated",
+    "The only checkpoint with a held-out evaluation, so there is none to compare",
+  ],
+  below: [
+    "warn",
+    "below the start",
+    "Of the checkpoints that exist, the highest success in held-out evaluation, but significantly below that before training",
+  ],
+  kept: [
+    "watch",
+    "kept for a rescue",
+    "Older than the newest ones, and kept because it is the last one before a sign of trouble: a fork from here starts before it",
+  ],
+};
 
 export class CheckpointsTab {
   constructor() {
@@ -26,16 +42,18 @@ export class CheckpointsTab {
     const retained = new Set(retainedSteps(checkpoints));
     const rescue = new Set(keptForRescue(checkpoints, Number(this.rows.dataset.keep)));
     const best = bestOf(checkpoints);
+    const standing = best === null ? null : standingOf(store, best);
     const requests = new Map((state.evaluation_requests ?? []).map((one) => [one.step, one]));
-    const { fork = "", each = "" } = this.rows.dataset;
+    const { fork = "", each = "", suites = "" } = this.rows.dataset;
     const rows = [...checkpoints].reverse().map((one) =>
       row(one, {
         retained: retained.has(one.step),
-        marks: [one.step === best ? mark("best", BEST) : null, rescue.has(one.step) ? mark("kept", FOR_RESCUE) : null],
+        marks: [standing && one.step === best ? mark(standing) : null, rescue.has(one.step) ? mark("kept") : null],
         results: heldOutOf(store, one.step),
         request: requests.get(one.step),
         fork: `${fork}&step=${one.step}`,
         address: `${each}${one.step}/`,
+        suites: `${suites}&step=${one.step}`,
       }),
     );
     refreshRows(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
@@ -68,8 +86,9 @@ async function press(event) {
  * @param {EvaluationRequest} [options.request]
  * @param {string} options.fork
  * @param {string} options.address
+ * @param {string} options.suites
  */
-function row(one, { retained, marks, results, request, fork, address }) {
+function row(one, { retained, marks, results, request, fork, address, suites }) {
   return element(
     "tr",
     { "data-path": one.path },
@@ -82,7 +101,7 @@ function row(one, { retained, marks, results, request, fork, address }) {
       ? element(
           "td",
           {},
-          element("div", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address })),
+          element("div", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address, suites })),
         )
       : element("td", { class: "muted" }, "removed"),
   );
@@ -90,9 +109,9 @@ function row(one, { retained, marks, results, request, fork, address }) {
 
 /**
  * @param {number} step
- * @param {{ request?: EvaluationRequest, fork: string, address: string }} options
+ * @param {{ request?: EvaluationRequest, fork: string, address: string, suites: string }} options
  */
-function actions(step, { request, fork, address }) {
+function actions(step, { request, fork, address, suites }) {
   const small = "button button--small";
   const ofStep = (of = "") => element("span", { class: "visually-hidden" }, ` ${of} step ${step}`);
   const live = request && request.state !== "failed";
@@ -108,6 +127,7 @@ function actions(step, { request, fork, address }) {
   return [
     element("a", { class: small, href: fork }, "Fork", ofStep("from")),
     element("button", evaluate, live ? "Stop evaluation" : "Evaluate now", ofStep()),
+    element("a", { class: small, href: suites }, "On a suite", ofStep("evaluate")),
     element("a", { class: small, href: `${address}download/`, download: true }, "Download", ofStep()),
     request ? element("small", { class: live ? "muted" : "field-error" }, said(request)) : null,
   ];
@@ -161,12 +181,9 @@ function bar(success, low, high) {
   );
 }
 
-/**
- * @param {"best" | "kept"} kind
- * @param {string} title
- */
-function mark(kind, title) {
-  const [tone, words] = kind === "best" ? ["good", "best held-out success"] : ["watch", "kept for a rescue"];
+/** @param {string} kind */
+function mark(kind) {
+  const [tone, words, title] = MARKS[kind];
   return element("span", { class: `chip chip--${tone} checkpoint-mark`, title }, words);
 }
 
