@@ -141,9 +141,10 @@ class Starboard:
         body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags)}
         return Run.model_validate(self._http.post("external-runs/", body, key=key or str(uuid.uuid4())))
 
-    def send_metrics(self, run_id: str, lines: Sequence[bytes]) -> Received:
-        """JSON lines with `seq`, `step` and `metrics`. Lines that arrived before change nothing."""
-        return Received.model_validate(self._http.post_lines(f"runs/{run_id}/metrics", lines))
+    def send_lines(self, run_id: str, lines: Sequence[bytes]) -> Received:
+        """JSON lines with `seq`, `step` and metrics, groups, trajectories or an evaluation. Lines that arrived before
+        change nothing."""
+        return Received.model_validate(self._http.post_lines(f"runs/{run_id}/lines", lines))
 
     def finish_external_run(self, run_id: str, *, succeeded: bool = True, reason: str = "") -> Run:
         body = {"succeeded": succeeded, "reason": reason}
