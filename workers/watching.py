@@ -50,7 +50,9 @@ def _alerts(run: Run, detectors: Detectors, after: int, last: int) -> Iterator[A
     """Of the steps after `after` up to `last`; an evaluation is read after its step."""
     evaluations = _evaluations(run, after, last)
     rows = run.steps.filter(step__gt=after, step__lte=last).order_by("step")
-    readings: list[tuple[int, int, Metrics]] = [(step, 0, metrics) for step, metrics in rows.values_list("step", "metrics")]
+    readings: list[tuple[int, int, Metrics]] = [
+        (step, 0, metrics) for step, metrics in rows.values_list("step", "metrics")
+    ]
     readings += [(step, 1, metrics) for step, metrics in evaluations.items()]
     for step, is_evaluation, metrics in sorted(readings, key=lambda one: one[:2]):
         found = detectors.observe_evaluation(step, metrics) if is_evaluation else detectors.observe(step, metrics)

@@ -3,11 +3,17 @@
 >>> from starboard_client import Starboard
 >>> with Starboard() as starboard:
 ...     run = starboard.launch(preset="starter", overrides={"steps": 20})
+
+>>> import starboard_client as starboard
+>>> starboard.init("lakes", config={"lr": 1e-6})
+>>> starboard.log({"reward/mean": 0.5})
+>>> starboard.finish()
 """
 
 from __future__ import annotations
 
 from starboard_client.client import Starboard
+from starboard_client.current import finish, init, log
 from starboard_client.errors import (
     ApiError,
     AuthenticationError,
@@ -39,4 +45,7 @@ __all__ = [
     "Starboard",
     "StarboardError",
     "Unreachable",
+    "finish",
+    "init",
+    "log",
 ]

@@ -134,11 +134,12 @@ class Starboard:
         config: Mapping[str, Any] | None = None,
         project: str = "",
         tags: Sequence[str] = (),
+        notes: str = "",
         key: str | None = None,
     ) -> Run:
-        """A run that is trained elsewhere; `Recorder` creates one and reports its metrics."""
+        """A run that is trained elsewhere; `Recorder` creates one and reports what it does."""
         body: dict[str, Any] = {"source": source, "name": name, "environment": environment, "model": model}
-        body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags)}
+        body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags), "notes": notes}
         return Run.model_validate(self._http.post("external-runs/", body, key=key or str(uuid.uuid4())))
 
     def send_lines(self, run_id: str, lines: Sequence[bytes]) -> Received:
@@ -205,6 +206,11 @@ class Starboard:
         """At most 100 metrics, of about `points` steps between `first` and `last`, spikes kept."""
         answer = self._http.get(f"runs/{run_id}/metrics", keys=",".join(keys), points=points, from_=first, to=last)
         return MetricColumns.model_validate(answer)
+
+    def export(self, run_id: str, format: str = "csv") -> Iterator[bytes]:
+        """A file part by part: `csv`, `parquet` (metrics), `trajectories` (Parquet), `tensorboard`, `mlflow`, `wandb`,
+        or `jsonl` (events)."""
+        return self._http.download(f"runs/{run_id}/export", format=format)
 
     def verdict(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = self._http.get(f"runs/{run_id}/verdict")

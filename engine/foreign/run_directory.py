@@ -12,7 +12,7 @@ from statistics import fmean, pstdev, stdev
 
 from engine.config import RunConfig
 from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded, VerdictUpdated
-from engine.foreign.records import UNNAMED, Record, record_of_rollout
+from engine.foreign.records import Record, record_of_rollout
 from engine.foreign.rollouts import NoRollout, Rollout, read_rollout
 from engine.rollout.trajectory_files import write_trajectory_file
 from engine.verdict.assessor import Assessor, Settings
@@ -149,8 +149,7 @@ def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]
         taken.add((rollout.environment, group, member))
         group_scores = scores[key]
         group_std = stdev(group_scores) if len(group_scores) > 1 else None
-        yield record_of_rollout(
-            rollout, step=step, split=split, group=group, member=member, group_std=group_std)
+        yield record_of_rollout(rollout, step=step, split=split, group=group, member=member, group_std=group_std)
 
 
 def _metrics(records: list[Record]) -> dict[str, float]:

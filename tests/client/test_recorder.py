@@ -57,7 +57,7 @@ def test_what_a_site_did_not_take_is_sent_by_sync(
     spool = Spool(folder, starboard.url, run.id)
     spool.append([f'{{"seq": {n}, "step": {n}, "metrics": {{"loss": {n}}}}}' for n in range(1, 6)])
     spool.end(Ending(succeeded=False, reason="Out of memory."))
-    starboard.send_metrics(run.id, [b'{"seq": 1, "step": 1, "metrics": {"loss": 1}}\n'])  # arrived, and not confirmed
+    starboard.send_lines(run.id, [b'{"seq": 1, "step": 1, "metrics": {"loss": 1}}\n'])  # arrived, and not confirmed
     assert main(["sync"]) == 0
     assert "5 lines" in capsys.readouterr().out
     assert not list(folder.glob("*.jsonl"))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, runs, steering, telemetry, verdicts
+from webapp.api.resources import exports, ingestion, runs, steering, telemetry, verdicts
 
-RESOURCES = (runs.resource, steering.resource, telemetry.resource, verdicts.resource, ingestion.resource)
+RESOURCES = (
+    runs.resource,
+    steering.resource,
+    telemetry.resource,
+    verdicts.resource,
+    exports.resource,
+    ingestion.resource,
+)
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

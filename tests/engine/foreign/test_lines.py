@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from engine.foreign.metric_lines import MOST_METRICS, Batch, Position, read_batch
+from engine.foreign.lines import Batch, Position, read_batch
+from engine.foreign.metric_lines import MOST_METRICS
 
 
 def lines(*data: object) -> list[bytes]:

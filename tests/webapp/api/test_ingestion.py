@@ -42,7 +42,7 @@ def lines(first: int, last: int) -> bytes:
 
 
 def send(browser: Client, run: Run, body: bytes, **headers: str) -> Any:
-    return browser.post(f"{RUNS}{run.pk}/metrics", body, content_type="application/x-ndjson", headers=headers)
+    return browser.post(f"{RUNS}{run.pk}/lines", body, content_type="application/x-ndjson", headers=headers)
 
 
 def test_a_run_is_created_fed_and_ended(browser: Client) -> None:

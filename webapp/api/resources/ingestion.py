@@ -95,8 +95,8 @@ def create_external_run(call: Call, body: ExternalRun) -> Annotated[dict[str, An
 def send_lines(call: Call, run: Run) -> Received:
     """Send what a run that is trained elsewhere reports: metrics, groups, trajectories, evaluations.
 
-    The body has a JSON object on each line, and may be compressed (`Content-Encoding: gzip`). Each has a `seq`, a `step`
-    and one of:
+    The body has a JSON object on each line, and may be compressed (`Content-Encoding: gzip`). Each has a `seq`, a
+    `step` and one of:
 
     `metrics`, such as `{"seq": 7, "step": 3, "metrics": {"reward/mean": 0.5}}`. Those of one step are merged. The names
     that RAGEN, verl and TRL have for metrics of the Glossary become the Glossary's.
