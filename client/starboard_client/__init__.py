@@ -24,13 +24,26 @@ from starboard_client.errors import (
     StarboardError,
     Unreachable,
 )
-from starboard_client.models import Launched, LogPiece, MetricColumns, Preset, Received, Run, RunDetail
+from starboard_client.models import (
+    Alert,
+    Evaluation,
+    Launched,
+    LogPiece,
+    MetricColumns,
+    Preset,
+    Received,
+    Run,
+    RunDetail,
+    Trajectory,
+)
 from starboard_client.recorder import Recorder
 
 __all__ = [
+    "Alert",
     "ApiError",
     "AuthenticationError",
     "Conflict",
+    "Evaluation",
     "Invalid",
     "Launched",
     "LogPiece",
@@ -44,6 +57,7 @@ __all__ = [
     "RunDetail",
     "Starboard",
     "StarboardError",
+    "Trajectory",
     "Unreachable",
     "finish",
     "init",

@@ -49,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
     presets.set_defaults(do=commands.presets)
     sync = nouns.add_parser("sync", help="send metrics that a site did not take while a run was recorded")
     sync.set_defaults(do=commands.sync)
+    agents = nouns.add_parser("mcp", help="serve runs to coding agents, over the Model Context Protocol on stdin")
+    agents.add_argument("--allow-control", action="store_true", help="also a tool that stops, pauses and resumes runs")
+    agents.set_defaults(do=commands.mcp)
     runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
     _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
     return root

@@ -10,6 +10,8 @@ from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
 from starboard_client.models import (
+    Alert,
+    Evaluation,
     EventPage,
     Launched,
     LogPiece,
@@ -19,12 +21,15 @@ from starboard_client.models import (
     Run,
     RunDetail,
     RunPage,
+    Trajectory,
+    TrajectoryPage,
 )
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
 EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
+TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 
 
 class Starboard:
@@ -211,6 +216,47 @@ class Starboard:
         """A file part by part: `csv`, `parquet` (metrics), `trajectories` (Parquet), `tensorboard`, `mlflow`, `wandb`,
         or `jsonl` (events)."""
         return self._http.download(f"runs/{run_id}/export", format=format)
+
+    def alerts(self, run_id: str) -> list[Alert]:
+        """Newest first."""
+        return [Alert.model_validate(one) for one in self._http.get(f"runs/{run_id}/alerts")["alerts"]]
+
+    def evaluations(self, run_id: str) -> list[Evaluation]:
+        """Held-out ones, oldest first."""
+        found = self._http.get(f"runs/{run_id}/evaluations")["evaluations"]
+        return [Evaluation.model_validate(one) for one in found]
+
+    def trajectories(
+        self,
+        run_id: str,
+        *,
+        step: int | None = None,
+        split: Literal["train", "validation"] | None = None,
+        success: bool | None = None,
+        group: int | None = None,
+        messages: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Trajectory]:
+        """Newest recorded first, page by page; with their text if `messages`. `limit` is the most in all."""
+        after, left = None, limit
+        most = TRAJECTORIES_AT_ONCE[messages]
+        while left is None or left > 0:
+            page = TrajectoryPage.model_validate(
+                self._http.get(
+                    f"runs/{run_id}/trajectories",
+                    step=step,
+                    split=split,
+                    success=None if success is None else str(int(success)),
+                    group=group,
+                    messages="1" if messages else None,
+                    limit=most if left is None else min(left, most),
+                    after=after,
+                )
+            )
+            yield from page.trajectories
+            left = None if left is None else left - len(page.trajectories)
+            if (after := page.next) is None:
+                return
 
     def verdict(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = self._http.get(f"runs/{run_id}/verdict")

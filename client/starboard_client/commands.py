@@ -180,6 +180,16 @@ def sync(args: argparse.Namespace) -> int:
     return DONE
 
 
+def mcp(args: argparse.Namespace) -> int:
+    try:
+        from starboard_client.mcp_server import server
+    except ModuleNotFoundError as error:
+        raise StarboardError(f"{error}. Install the extra: pip install 'starboard-client[mcp]'.") from None
+    with Starboard() as starboard:
+        server(starboard, control=args.allow_control).run("stdio")
+    return DONE
+
+
 def _watch(starboard: Starboard, run_id: str, args: argparse.Namespace) -> int:
     """A line for each step and alert; 0 if the run took all its steps, 5 if it ended otherwise, 3 after `--timeout`."""
     after = starboard.run(run_id).last_seq if args.quiet_past else 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import exports, ingestion, runs, steering, telemetry, verdicts
+from webapp.api.resources import exports, ingestion, recorded, runs, steering, telemetry, verdicts
 
 RESOURCES = (
     runs.resource,
     steering.resource,
     telemetry.resource,
     verdicts.resource,
+    recorded.resource,
     exports.resource,
     ingestion.resource,
 )
