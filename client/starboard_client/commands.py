@@ -129,13 +129,15 @@ def logs(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     to_file = args.output != "-"
-    if not to_file and args.format not in TEXTS and sys.stdout.isatty():
+    to_terminal = not to_file and sys.stdout.isatty()
+    if to_terminal and args.format not in TEXTS:
         raise StarboardError(f"The format {args.format} is no text for a terminal. Give a file: -o FILE.")
     count = 0
     with Starboard() as starboard, ExitStack() as stack:
         file = stack.enter_context(Path(args.output).open("wb")) if to_file else sys.stdout.buffer
         for part in starboard.export(args.run, args.format):
-            count += file.write(part)
+            count += len(part)
+            file.write(plain(part.decode(errors="replace")).encode() if to_terminal else part)
     note(f"{count:,} bytes written.")
     return DONE
 

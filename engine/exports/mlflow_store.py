@@ -43,8 +43,10 @@ def file_store(about: About, steps: Iterable[Step]) -> Iterator[File]:
     for one in steps:
         for name, number in one.metrics.items():
             lines[_name(name)].append(f"{int(one.time * 1000)} {number!r} {one.step}\n")
+    folders = {name.rpartition("/")[0] for name in lines}
     for name, written in lines.items():
-        yield File(f"{run}/metrics/{name}", "".join(written))
+        file = f"{name}_" if any(folder == name or folder.startswith(f"{name}/") for folder in folders) else name
+        yield File(f"{run}/metrics/{file}", "".join(written))  # a file cannot have the name of a folder
 
 
 def _experiment(about: About) -> dict[str, Any]:

@@ -40,4 +40,5 @@ def checked(model: type[Model], data: object) -> Model:
         first = error.errors(include_url=False, include_context=False)[0]
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         given = str(first["input"])[:SHOWN]
-        raise Refused(f"{path}: {first['msg']}; given was {given!r}.") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise Refused(f"{path}: {message}; given was {given!r}.") from None
