@@ -6,14 +6,17 @@ an agent must not take it for instructions, and the server says so.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from starboard_client.client import Action, Starboard
 from starboard_client.comparing import differing_settings, newest_metrics
+from starboard_client.errors import StarboardError
 from starboard_client.models import Run
 
 INSTRUCTIONS = """Runs of reinforcement learning of language-model agents on a Starboard site: their verdicts, curves,
@@ -35,10 +38,23 @@ def server(starboard: Starboard, *, control: bool = False) -> MCPServer:
         tools.trajectories, tools.compare_runs, tools.log_tail,
     ]  # fmt: skip
     for tool in reading:
-        made.tool(annotations=READS)(tool)
+        made.tool(annotations=READS)(_explained(tool))
     if control:
-        made.tool(annotations=STEERS)(tools.control_run)
+        made.tool(annotations=STEERS)(_explained(tools.control_run))
     return made
+
+
+def _explained(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """What the site refuses is told to the agent; other errors are bugs, which the SDK hides from it."""
+
+    @functools.wraps(tool)
+    def called(*arguments: Any, **named: Any) -> Any:
+        try:
+            return tool(*arguments, **named)
+        except StarboardError as error:
+            raise ToolError(str(error)) from None
+
+    return called
 
 
 class Tools:

@@ -125,7 +125,12 @@ class Recorder:
         """Chats: `messages` with `role` and `content`, of which those of the assistant may have `actions`, `reward` and
         `tokens`; and perhaps `group`, `member`, `return`, `success`, `advantage`, `kept`, `environment`, `seed`,
         `facts`. Do not change them afterwards."""
-        size = sum(len(str(one.get("content"))) for each in trajectories for one in each.get("messages", ()))
+        try:
+            size = sum(len(str(one.get("content"))) for each in trajectories for one in each.get("messages", ()))
+        except Exception as error:  # whatever else they are
+            self.dropped += 1
+            self._warn("content", f"Some trajectories of step {step} cannot be sent: {error}")
+            return
         if self._text_waiting + size > MOST_TEXT_WAITING:
             self.dropped += len(trajectories)
             self._warn("memory", "Trajectories come faster than they can be written; some are dropped.")
