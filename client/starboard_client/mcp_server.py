@@ -45,7 +45,7 @@ def server(starboard: Starboard, *, control: bool = False) -> MCPServer:
 
 
 def _explained(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """What the site refuses is told to the agent; other errors are bugs, which the SDK hides from it."""
+    """The agent reads what the site refuses; other errors are bugs, which the SDK hides from it."""
 
     @functools.wraps(tool)
     def called(*arguments: Any, **named: Any) -> Any:

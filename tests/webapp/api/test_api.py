@@ -200,7 +200,7 @@ def test_a_post_without_the_csrf_token_is_refused(db: None) -> None:
     assert run.requested == Request.RUN
 
 
-READS = [one for one in ENDPOINTS if one.method == "GET"]
+READS = [one for one in ENDPOINTS if one.method == "GET" and not isinstance(one.answer, Media)]
 
 
 @pytest.mark.parametrize("endpoint", READS, ids=lambda endpoint: endpoint.name)

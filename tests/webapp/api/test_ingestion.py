@@ -232,7 +232,7 @@ def test_a_rolled_back_batch_is_taken_once(browser: Client) -> None:
     send(browser, run, lines(1, 2))
     before.save()  # as if its transaction had been rolled back after the file was written
     index(run.pk)
-    assert run.steps.count() == 0  # nobody was told that they arrived
+    assert run.steps.count() == 0  # they were not confirmed
     send(browser, run, lines(1, 4))
     index(run.pk)
     assert list(run.steps.order_by("step").values_list("step", flat=True)) == [1, 2, 3, 4]
