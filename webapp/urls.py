@@ -21,6 +21,7 @@ urlpatterns = [
     path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.launching.urls")),
     path("runs/", include("webapp.run_pages.urls")),
+    path("models/", include("webapp.inspections.urls")),
     path("sweeps/", include("webapp.sweeps.urls")),
     path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),

@@ -25,6 +25,7 @@ export const PAGES = [
   ["New environment", "/environments/new/"],
   ["Leaderboard", "/leaderboard/"],
   ["Compare", "/compare/"],
+  ["Models", "/models/"],
   ["Glossary", "/glossary/"],
   ["Notifications", "/settings/notifications/"],
   ["Style guide", "/styleguide/"],

@@ -35,6 +35,7 @@ HTTP: dict[str, Row] = {
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
     "accounts/tokens/": Row(get=200, post=400),
+    "models/": Row(get=200),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200),
     "environments/preview/": Row(get=405, post=422),
