@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.foreign.rollouts import ForeignTurn, Rollout
-from engine.rollout.action_parser import parse_response
+from engine.rollout.action_parser import SEPARATOR, parse_response
+from engine.rollout.chat_text import Message
 
 Record = dict[str, Any]
 UNNAMED = "imported"
@@ -47,11 +48,11 @@ def record_of_rollout(
             "entropies": [],
             "advantages": None,
         },
-        "initial": {
-            "observation": given[-1]["content"] if given else "",
-            "drawing": {},
-        },
-        "turns": [_turn(index, turn, rewards) for index, turn in enumerate(rollout.turns)],
+        "initial": _state(given),
+        "turns": [
+            _turn(index, turn, rewards, following)
+            for index, (turn, following) in enumerate(zip(rollout.turns, [*rollout.turns[1:], None], strict=True))
+        ],
         "facts": rollout.facts,
     }
 
@@ -63,7 +64,21 @@ def _rewards(turns: list[ForeignTurn], score: float) -> list[float]:
     return [turn.reward or 0.0 for turn in turns]
 
 
-def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
+def _state(given: list[Message]) -> Record:
+    """What the model saw last, which is all that is known of the environment's state."""
+    text = given[-1]["content"] if given else ""
+    return {"observation": text, "drawing": {"type": "text", "text": text} if text else {}}
+
+
+def _frames(turn: ForeignTurn, following: ForeignTurn | None, actions: list[str], reward: float) -> list[Record]:
+    """One for all actions of the turn, if what they led to was seen in the next one."""
+    if following is None or not following.given or not actions:
+        return []
+    before, after = _state(turn.given), _state(following.given)
+    return [{"action": f" {SEPARATOR} ".join(actions), "reward": reward, "effective": after != before, **after}]
+
+
+def _turn(index: int, turn: ForeignTurn, rewards: list[float], following: ForeignTurn | None) -> Record:
     parsed = parse_response(turn.response, think="<think>" in turn.response, max_actions=1000)
     tagged = "<answer>" in turn.response
     actions = parsed.actions if turn.actions is None else turn.actions
@@ -87,6 +102,6 @@ def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
         "advantage": None,
         "entropy": None,
         "logprob": None,
-        "frames": [],
+        "frames": _frames(turn, following, actions, rewards[index]),
         "info": {},
     }

@@ -190,6 +190,10 @@ def test_trajectories_are_a_file_for_each_line_with_roles_actions_and_rewards() 
     assert (first["thought"], first["executed"], first["reward"], first["return_to_go"]) == ("go", ["Right"], 0.0, 1.0)
     assert [message["role"] for message in first["messages"]] == ["system", "user"]
     assert (second["executed"], second["reward"], second["parse"]) == (["Right"], 1.0, "ok")
+    [frame] = first["frames"]  # the state that the next turn shows
+    assert (frame["action"], frame["effective"], frame["observation"]) == ("Right", True, ". S G")
+    assert won["initial"]["drawing"] == {"type": "text", "text": "S . G"}
+    assert second["frames"] == []
     assert batch.position.step == 9
 
 
