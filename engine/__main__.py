@@ -50,6 +50,11 @@ def train_main(argv: list[str]) -> int:
 
 
 def evaluate_main(argv: list[str]) -> int:
+    if any(argument == "--suite" or argument.startswith("--suite=") for argument in argv):
+        from engine.suites.command import evaluate_suite_main
+
+        return evaluate_suite_main(argv)
+
     from engine.evaluation.command import evaluate_main as evaluate
 
     return evaluate(argv)

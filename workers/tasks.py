@@ -8,7 +8,7 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
-from webapp.runs import queue
+from webapp.runs import preemption, queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
 from webapp.sweeps.advancing import advance_all
@@ -26,11 +26,13 @@ SHUTDOWN = threading.Event()
 
 @app.task(name=SUPERVISE)
 def supervise_run(run_id: str) -> None:
-    """Supervises the run if it is live and has no supervisor, else the next of the queue if there is a slot for it."""
+    """Supervises the run if it is live and has no supervisor, else the next of the queue if there is a slot for it, or
+    will be once a run of lower priority has given up its own."""
     if SHUTDOWN.is_set():
         return
     claimed = turns.claim(run_id)
     if claimed is None:
+        preemption.preempt()
         queue.report()
         return
     supervise(*claimed, SHUTDOWN)

@@ -34,7 +34,7 @@ def server(starboard: Starboard, *, control: bool = False) -> MCPServer:
     made = MCPServer("starboard", instructions=INSTRUCTIONS, log_level="WARNING")
     tools = Tools(starboard)
     reading: list[Callable[..., Any]] = [
-        tools.list_runs, tools.run_summary, tools.metric_names, tools.curves, tools.alerts, tools.evaluations,
+        tools.list_runs, tools.run_summary, tools.metric_names, tools.curves, tools.alerts, tools.held_out_evaluations,
         tools.trajectories, tools.compare_runs, tools.log_tail,
     ]  # fmt: skip
     for tool in reading:
@@ -86,7 +86,7 @@ class Tools:
             "reason": run.reason,
             "verdict": run.verdict,
             "metrics": {name: run.metrics[name] for name in SHOWN if name in run.metrics},
-            "evaluations": [one.model_dump() for one in self.starboard.evaluations(run_id)[-5:]],
+            "evaluations": [one.model_dump() for one in self.starboard.held_out(run_id)[-5:]],
             "config": run.config,
             "tags": run.tags,
             "notes": run.notes,
@@ -112,9 +112,9 @@ class Tools:
         what it was compared with."""
         return [one.model_dump() for one in self.starboard.alerts(run_id)[:100]]
 
-    def evaluations(self, run_id: str) -> list[dict[str, Any]]:
+    def held_out_evaluations(self, run_id: str) -> list[dict[str, Any]]:
         """Held-out evaluations of a run, oldest first: success with its 95% interval."""
-        return [one.model_dump() for one in self.starboard.evaluations(run_id)]
+        return [one.model_dump() for one in self.starboard.held_out(run_id)]
 
     def trajectories(
         self,

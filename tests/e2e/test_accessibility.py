@@ -51,6 +51,7 @@ PARTS = {
     "runs/<str:run_id>/history/",
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
+    "queue/rows/",
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -75,6 +76,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pages(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[View]:
     """For a world with a failed run, a run trained by a real engine, and an imported one."""
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     world, run = make_world(), run_of(trained)
     client = Client()
@@ -113,6 +115,7 @@ def of_others(world: World, run: Run) -> list[View]:
     return [
         View("/models/?path=tiny"),
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
+        View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),

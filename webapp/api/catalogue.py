@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import exports, ingestion, recorded, runs, steering, telemetry, verdicts
+from webapp.api.resources import (
+    evaluations,
+    exports,
+    ingestion,
+    leaderboard,
+    played_evaluations,
+    queue,
+    recorded,
+    runs,
+    steering,
+    sweeps,
+    telemetry,
+    verdicts,
+)
 
 RESOURCES = (
     runs.resource,
@@ -12,6 +25,11 @@ RESOURCES = (
     verdicts.resource,
     recorded.resource,
     exports.resource,
+    sweeps.resource,
+    queue.resource,
+    evaluations.resource,
+    leaderboard.resource,
     ingestion.resource,
+    played_evaluations.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -1,4 +1,4 @@
-"""Routes of the leaderboard and of comparisons."""
+"""Routes of comparisons."""
 
 from __future__ import annotations
 
@@ -9,6 +9,5 @@ from webapp.evaluations import views
 app_name = "evaluations"
 
 urlpatterns = [
-    path("leaderboard/", views.leaderboard, name="leaderboard"),
     path("compare/", views.compare, name="compare"),
 ]

@@ -1,7 +1,8 @@
-"""The leaderboard and the comparison of runs."""
+"""The comparison of runs, and the tables of their own evaluations."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -27,18 +28,17 @@ CHOICES = 60
 MOST_ROWS = 1000
 
 
-@require_safe
-def leaderboard(request: HttpRequest) -> HttpResponse:
+def run_tables(query: Mapping[str, str]) -> dict[str, Any]:
+    """Runs' own final evaluations, for `evaluations/leaderboard.html`."""
     found = tables()
-    chosen = request.GET.get("environment", "")
+    chosen = query.get("environment", "")
     shown = [table for table in found if table.anchor == chosen] or found
-    everything = request.GET.get("rows") == str(MOST_ROWS)
+    everything = query.get("rows") == str(MOST_ROWS)
     for table in shown if everything else []:
         table.most_rows = MOST_ROWS
     add_run_facts(shown)
     add_endings(shown)
-    context = {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
-    return render(request, "evaluations/leaderboard.html", context)
+    return {"tables": shown, "all_tables": found, "chosen": chosen, "everything": everything}
 
 
 @require_safe

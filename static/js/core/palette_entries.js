@@ -20,6 +20,7 @@ export const PAGES = [
   ["New run", "/runs/new/"],
   ["Sweeps", "/sweeps/"],
   ["New sweep", "/sweeps/new/"],
+  ["Queue", "/queue/"],
   ["Trajectories of all runs", "/trajectories/"],
   ["Environments", "/environments/"],
   ["New environment", "/environments/new/"],

@@ -201,7 +201,7 @@ def test_groups_fill_the_filter_tab_and_evaluations_the_verdict(browser: Client)
     index(run.pk)
     found = browser.get(f"/runs/{run.pk}/groups/").json()
     assert [group["kept"] for group in found["groups"]] == [True, False]
-    [row] = browser.get(f"{RUNS}{run.pk}/evaluations").json()["evaluations"]
+    [row] = browser.get(f"{RUNS}{run.pk}/held-out").json()["evaluations"]
     assert (row["environment"], row["successes"], row["trained_on"]) == ("Lake", 61, 0)
     assert run.steps.get().metrics["rollout/zero_variance_share"] == 0.5
 

@@ -15,7 +15,7 @@ from webapp.trajectories import services
 from webapp.trajectories.chat import messages_of
 from webapp.trajectories.models import Trajectory
 
-resource = Resource(tag="Alerts, evaluations and trajectories")
+resource = Resource(tag="Alerts, held-out success and trajectories")
 
 MOST_ALERTS = 1000
 MOST_TRAJECTORIES = 500
@@ -45,7 +45,7 @@ class AlertList(BaseModel):
     alerts: list[AlertRow] = Field(description=f"Those that still count, newest first, at most {MOST_ALERTS:,}.")
 
 
-class EvaluationRow(BaseModel):
+class HeldOutRow(BaseModel):
     step: int
     environment: str
     episodes: int
@@ -61,8 +61,8 @@ class EvaluationRow(BaseModel):
     trained_on: int = Field(description="Episodes whose problem the run has trained on.")
 
 
-class EvaluationList(BaseModel):
-    evaluations: list[EvaluationRow] = Field(description="Oldest first.")
+class HeldOutList(BaseModel):
+    evaluations: list[HeldOutRow] = Field(description="Oldest first.")
 
 
 class TrajectoryQuery(Fields):
@@ -116,11 +116,11 @@ def list_alerts(call: Call, run: Run) -> AlertList:
     return AlertList(alerts=[_fields(AlertRow, row) for row in rows])
 
 
-@resource.get("runs/{run_id}/evaluations")
-def list_evaluations(call: Call, run: Run) -> EvaluationList:
+@resource.get("runs/{run_id}/held-out", route="held_out")
+def list_held_out_evaluations(call: Call, run: Run) -> HeldOutList:
     """List the held-out evaluations of a run."""
     rows = Evaluation.objects.filter(run=run).order_by("step", "environment", "final")
-    return EvaluationList(evaluations=[_fields(EvaluationRow, row) for row in rows])
+    return HeldOutList(evaluations=[_fields(HeldOutRow, row) for row in rows])
 
 
 @resource.get("runs/{run_id}/trajectories")
