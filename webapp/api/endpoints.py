@@ -6,8 +6,8 @@
 
 The names of parameters say what they are: `run` is the row of the path's `run_id` and `sweep` that of its `sweep_id`,
 `query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic model, or is
-described by the model in its annotation and sent as it is, since columns of metrics are too large to be validated again.
-The name of a function is its `operationId`, and its docstring is the description.
+described by the model in its annotation and sent as it is, since columns of metrics are too large to be validated
+again. The name of a function is its `operationId`, and its docstring is the description.
 """
 
 from __future__ import annotations
