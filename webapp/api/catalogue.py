@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import (
+    comparisons,
     evaluations,
     exports,
     ingestion,
@@ -11,6 +12,7 @@ from webapp.api.resources import (
     played_evaluations,
     queue,
     recorded,
+    reports,
     runs,
     steering,
     sweeps,
@@ -31,5 +33,7 @@ RESOURCES = (
     leaderboard.resource,
     ingestion.resource,
     played_evaluations.resource,
+    comparisons.resource,
+    reports.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

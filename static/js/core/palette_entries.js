@@ -26,6 +26,8 @@ export const PAGES = [
   ["New environment", "/environments/new/"],
   ["Leaderboard", "/leaderboard/"],
   ["Compare", "/compare/"],
+  ["Reports", "/reports/"],
+  ["New report", "/reports/new/"],
   ["Models", "/models/"],
   ["Glossary", "/glossary/"],
   ["Notifications", "/settings/notifications/"],
