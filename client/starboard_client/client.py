@@ -22,6 +22,7 @@ from starboard_client.models import (
     RunDetail,
     RunPage,
 )
+from starboard_client.reports import ReportCalls
 from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
 
@@ -31,7 +32,7 @@ RUNS_AT_ONCE = 200
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls):
+class Starboard(SweepCalls, ReportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.

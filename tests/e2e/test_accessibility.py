@@ -56,6 +56,7 @@ PARTS = {
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
     "queue/rows/",
+    "reports/<int:pk>/download/",  # a file
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -128,6 +129,8 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), *of_leaderboard(), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
+        View("/reports/"), View("/reports/new/"), View(f"/reports/{world.report.pk}/"),
+        View(f"/reports/{world.report.pk}/edit/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made), View("/api-reference/"),
     ]  # fmt: skip

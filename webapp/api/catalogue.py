@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import (
+    comparisons,
     evaluations,
     ingestion,
     leaderboard,
     played_evaluations,
     queue,
+    reports,
     runs,
     steering,
     sweeps,
@@ -27,5 +29,7 @@ RESOURCES = (
     leaderboard.resource,
     ingestion.resource,
     played_evaluations.resource,
+    comparisons.resource,
+    reports.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -125,12 +125,26 @@ HTTP: dict[str, Row] = {
     "leaderboard/links/<int:pk>/revoke/": Row(get=405, post=302),
     "public/leaderboard/<str:secret>/": Row(anonymous=OPEN, get=404),  # with a wrong secret
     "compare/": Row(get=200),
+    "compare/effects.json": Row(get=200),
+    "reports/": Row(get=200),
+    "reports/new/": Row(get=200, post=422),  # without a title
+    "reports/preview/": Row(get=405, post=200),
+    "reports/shared/<str:key>/": Row(anonymous=OPEN, get=404),  # a key that there is not
+    "reports/<int:pk>/": Row(get=200),
+    "reports/<int:pk>/edit/": Row(get=200, post=422),
+    "reports/<int:pk>/share/": Row(get=405, post=302),
+    "reports/<int:pk>/delete/": Row(get=405, post=302),
+    "reports/<int:pk>/download/": Row(get=200),
     "api-reference/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
     "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/leaderboard/": Row(anonymous=JSON_401, get=200),
     "api/v1/leaderboard/entries": Row(anonymous=JSON_401, get=200),
     "api/v1/leaderboard/pair": Row(anonymous=JSON_401, get=400),  # without two evaluations
+    "api/v1/group-curves": Row(anonymous=JSON_401, get=400),
+    "api/v1/reports/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^reports/(?P<report_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^reports/(?P<report_id>[0-9]{1,9})/share/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
     "api/v1/queue/": Row(anonymous=JSON_401, get=200),
     "api/v1/sweep-presets/": Row(anonymous=JSON_401, get=200),

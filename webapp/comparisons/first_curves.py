@@ -19,7 +19,8 @@ AS_IN_A_SCRIPT = "!~*'()"  # what `encodeURIComponent` leaves as it is
 
 
 def first_curves(runs: list[Run], metrics: list[str], hidden: Collection[str]) -> list[str]:
-    """URLs for the ended runs that are not `hidden`; a live run is requested after its outline."""
+    """URLs for the ended runs that are not `hidden`, as those drawn as a group are; a live run is requested after its
+    outline."""
     keys = ",".join(quote(metric, safe=AS_IN_A_SCRIPT) for metric in metrics)
     thinned = FEWER_BUCKETS if len(runs) > FEW else BUCKETS
     return [

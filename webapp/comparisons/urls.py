@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.evaluations import views
+from webapp.comparisons import views
 
-app_name = "evaluations"
+app_name = "comparisons"
 
 urlpatterns = [
     path("compare/", views.compare, name="compare"),
+    path("compare/effects.json", views.effects_data, name="effects"),
 ]
