@@ -233,8 +233,8 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.deliver()
     report = Report.objects.create(title="Learning rates", text="It works.")
     evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
-    rows = {"run_id": recorded.run.pk, "sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
-    path = endpoint.path.format(**rows)
+    rows = {"sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
+    path = endpoint.path.format(run_id=recorded.run.pk, **rows)
     answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)
