@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.science.experiment import Arm, Experiment, sweep
+from benchmarks.science.experiment import Arm, Experiment, of_sweep, sweep
 
 LEAN = ("evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=1", "capture.every=0")
 SHORT = ("steps=60", "diagnostics.gradients_every=10", *LEAN)
 REVERSED = "environments.0.parameters.reversed=true"
 BANDIT = ("environments.0.kind='bandit'", "environments.0.tag='Bandit'", "environments.0.max_turns=1")
+# a learning rate that rises in a straight line, from the first step on, to fifty times that of the starter run
+RAMP = (
+    "optimizer.learning_rate=1e-2", "optimizer.warmup_steps=25", "optimizer.updates_per_step=4",
+    "loss.entropy_coefficient=0.0", "diagnostics.every=2",
+    "evaluation.every=5", "evaluation.episodes=128", "evaluation.final_episodes=256", "checkpoint.every=1",
+)  # fmt: skip
 ALGORITHMS = {"PPO": "ppo", "GRPO": "grpo", "StarPO": "starpo", "StarPO-S": "starpo_s"}
 
 _ALL = (
@@ -29,11 +35,9 @@ _ALL = (
         arms=sweep("filter.largest", {"largest reward std": "true", "smallest reward std": "false"}),
         curves=("rollout/success", "optim/grad_norm", "policy/entropy"),
     ),
-    Experiment(
-        name="action_budget",
+    of_sweep(
+        "action_budget",
         question="How many actions should one turn take?",
-        changes=SHORT,
-        arms=sweep("environments.0.max_actions_per_turn", {str(count): str(count) for count in range(1, 6)}),
         curves=("rollout/success", "rollout/turns", "policy/entropy"),
     ),
     Experiment(
@@ -129,7 +133,8 @@ _ALL = (
     Experiment(
         name="along_a_collapse",
         question="Which metric falls first in a collapse?",
-        arms=(Arm(label="collapse", preset="collapse"),),
+        changes=("steps=26", *RAMP),
+        arms=(Arm(label="collapse"),),
         seeds=(1, 2, 3, 4, 5),
         curves=("rollout/success", "collapse/mi_ratio", "policy/entropy", "rollout/parse_ok_rate"),
     ),

@@ -27,6 +27,7 @@ STICKING_OUT = """() => [...document.querySelectorAll('body *')].filter(one => {
 
 @pytest.fixture
 def world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = str(tmp_path / "runs")
     return make_world(name="W" * 80, text="thought " + "L" * 300)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.contrib.auth.models import User
@@ -16,8 +16,8 @@ from webapp.api.idempotency import once
 from webapp.api.limits import Allowance, spend
 from webapp.api.parameters import body_of, query_of, raw_body, refuse_query
 from webapp.api.problems import Problem
-from webapp.reports.models import Report
 from webapp.runs.models import Run
+from webapp.sweeps.models import Sweep
 
 
 class PathView:
@@ -26,7 +26,7 @@ class PathView:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
 
-    def __call__(self, request: HttpRequest, run_id: str = "", report_id: str = "") -> HttpResponseBase:
+    def __call__(self, request: HttpRequest, **parts: Any) -> HttpResponseBase:
         allowance: Allowance | None = None
         try:
             endpoint = self._endpoint(request)
@@ -34,7 +34,7 @@ class PathView:
             if call.token is not None:
                 _check_scope(call, endpoint)
                 allowance = spend(call.token, endpoint.scope)
-            answer = _answered(call, endpoint, run_id, report_id)
+            answer = _answered(call, endpoint, parts)
         except Problem as problem:
             answer = problem.answer()
         if allowance is not None:
@@ -64,16 +64,16 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
         )
 
 
-def _answered(call: Call, endpoint: Endpoint, run_id: str, report_id: str) -> HttpResponseBase:
-    values: dict[str, Any] = {"call": call}
+def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
+    values: dict[str, Any] = {"call": call, **{name: parts[name] for name in endpoint.numbers}}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
     else:
         values["query"] = query_of(call.request, endpoint.query)
     if endpoint.takes_run:
-        values["run"] = _run(run_id)
-    if endpoint.takes_report:
-        values["report"] = _report(report_id)
+        values["run"] = _run(parts["run_id"])
+    if endpoint.takes_sweep:
+        values["sweep"] = _sweep(parts["sweep_id"])
     if endpoint.body is not None:
         values["body"] = body_of(call.request, endpoint.body, endpoint.most_bytes)
     elif endpoint.method == "POST":
@@ -90,10 +90,10 @@ def _run(run_id: str) -> Run:
     return found
 
 
-def _report(report_id: str) -> Report:
-    found = Report.objects.select_related("owner").filter(pk=int(report_id)).first()
+def _sweep(sweep_id: str) -> Sweep:
+    found = Sweep.objects.select_related("owner", "environment_version").filter(pk=int(sweep_id)).first()
     if found is None:
-        raise Problem(404, f"There is no report {report_id}", "List the reports with GET /api/v1/reports/.")
+        raise Problem(404, f"There is no sweep {sweep_id}", "List the sweeps with GET /api/v1/sweeps/.")
     return found
 
 

@@ -4,15 +4,16 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id` and `report` that of its
-`report_id`, `query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic
-model, or is described by the model in its annotation and sent as it is, since columns of metrics are too large to be
-validated again. The name of a function is its `operationId`, and its docstring is the description.
+The names of parameters say what they are: `run` is the row of the path's `run_id` and `sweep` that of its `sweep_id`,
+`query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic model, or is
+described by the model in its annotation and sent as it is, since columns of metrics are too large to be validated
+again. The name of a function is its `operationId`, and its docstring is the description.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_type_hints
@@ -26,6 +27,7 @@ from webapp.accounts.models import PersonalToken, Scope
 
 LONGEST_BODY = 256 * 1024  # bytes, unless an endpoint says otherwise
 LIKE = "x-like"
+PART = re.compile(r"\{(\w+)\}")  # of a path
 
 Handler = Callable[..., Any]
 
@@ -71,7 +73,7 @@ class Endpoint:
     query: type[Fields] | None
     body: type[Fields] | None
     takes_run: bool
-    takes_report: bool
+    takes_sweep: bool
     answer: type[BaseModel] | Media
 
     @property
@@ -85,6 +87,11 @@ class Endpoint:
     @property
     def description(self) -> str:
         return self._text.partition("\n\n")[2].replace("\n\n", "\f").replace("\n", " ").replace("\f", "\n\n")
+
+    @property
+    def numbers(self) -> list[str]:
+        """The parts of the path that are numbers of rows, such as `evaluation_id`; parameters have their names."""
+        return [name for name in PART.findall(self.path) if name not in ("run_id", "sweep_id")]
 
     @property
     def _text(self) -> str:
@@ -135,7 +142,7 @@ class Resource:
                     query=hints.get("query"),
                     body=hints.get("body") if body_media == "application/json" else None,
                     takes_run="run" in hints,
-                    takes_report="report" in hints,
+                    takes_sweep="sweep" in hints,
                     answer=_described(hints["return"]),
                 )
             )

@@ -20,7 +20,7 @@ Mode = Literal["validation", "serialization"]
 PREFIX = "/api/v1/"
 REFERENCE = "#/components/schemas/{model}"
 ABOUT = (
-    "Access runs, their events and their metrics, launch runs and control them.\n\n"
+    "Access runs, their events and their metrics, launch runs and sweeps and control them.\n\n"
     "Send a personal token as `Authorization: Bearer sb_…`; create one on the page API tokens. A browser may send the "
     "cookie of a sign-in instead, and then needs the CSRF token in `X-CSRFToken` for POST. A token may make a number "
     "of requests a minute, which `RateLimit-Policy` and `RateLimit` say; after that the status is 429, and "
@@ -111,10 +111,15 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
         found.append(
             {"name": "run_id", "in": "path", "required": True, "description": about, "schema": {"type": "string"}}
         )
-    if one.takes_report:
-        about = "The number of the report, as in the URL of its page."
+    if one.takes_sweep:
+        about = "The number of the sweep, as in the URL of its page."
         found.append(
-            {"name": "report_id", "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
+            {"name": "sweep_id", "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
+        )
+    for name in one.numbers:
+        about = "The number in the URL of its page."
+        found.append(
+            {"name": name, "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
         )
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
@@ -146,8 +151,10 @@ def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
     if one.takes_run:
         found[404] = "There is no such run."
-    if one.takes_report:
-        found[404] = "There is no such report."
+    elif one.takes_sweep:
+        found[404] = "There is no such sweep."
+    elif one.numbers:
+        found[404] = "There is none of this number."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

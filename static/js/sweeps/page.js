@@ -22,15 +22,14 @@ let effects = jsonOf("sweep-charts");
 let due = null;
 
 function draw() {
-  for (const effect of effects.axes) {
-    let chart = charts.get(effect.axis);
-    if (!chart) {
-      chart = new EffectChart(effect.axis);
-      charts.set(effect.axis, chart);
-      host.append(chart.panel);
-    }
-    chart.draw(effect, effects);
+  // all panels first: a chart takes the width that its panel has when it is drawn
+  for (const { axis } of effects.axes) {
+    if (charts.has(axis)) continue;
+    const chart = new EffectChart(axis);
+    charts.set(axis, chart);
+    host.append(chart.panel);
   }
+  for (const effect of effects.axes) charts.get(effect.axis)?.draw(effect, effects);
 }
 
 async function refresh() {

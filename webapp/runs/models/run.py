@@ -14,6 +14,8 @@ from engine.config import CheckpointConfig, RunConfig
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
+    FOLLOWED,
+    PRUNED,
     RESTARTING,
     SHOWN_LABELS,
     SUPERVISED,
@@ -67,6 +69,8 @@ class Run(models.Model):
     checkpoint_requests = models.PositiveIntegerField(default=0)
     stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
     stop_requested_at = models.DateTimeField(null=True, blank=True)
+    pruned = models.TextField(blank=True, default="")  # why its sweep ended it early
+    preempted = models.TextField(blank=True, default="")  # why its engine is to save a checkpoint and give up its slot
 
     settings_changes = models.JSONField(default=dict)  # dotted field to value, all changes since launch
     settings_revision = models.PositiveIntegerField(default=0)
@@ -137,13 +141,21 @@ class Run(models.Model):
         return self.state in SUPERVISED
 
     @property
+    def is_unheld(self) -> bool:
+        """Whether no worker has the lease, for which the engine does not wait: the row is behind it until one does."""
+        held = self.lease_expires is not None and self.lease_expires > timezone.now()
+        return self.state in FOLLOWED and not held
+
+    @property
     def shown_as(self) -> str:
-        """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, and
-        a finished one may have been ended by an alert, or have lost its success."""
+        """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, a
+        stopped one may have been ended by its sweep, and a finished one by an alert, or have lost its success."""
         if self.state == RunState.QUEUED and self.restart_at:
             return RESTARTING
         if self.state == RunState.REPORTING:
             return RunState.RUNNING
+        if self.state == RunState.STOPPED and self.pruned:
+            return PRUNED
         if self.state != RunState.FINISHED:
             return self.state
         return finished_as(self.verdict.get("label", ""), self.ended_by)
@@ -194,6 +206,7 @@ class Run(models.Model):
             "remedy": self.state_remedy,
             "wait_reason": self.wait_reason,
             "requested": self.requested,
+            "unheld": self.is_unheld,
             "step": self.step,
             "total_steps": self.total_steps,
             "ancestor_steps": self.ancestor_steps,

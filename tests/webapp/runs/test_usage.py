@@ -10,8 +10,8 @@ from pytest_django import Settings
 from engine.events import PhaseChanged, RunStarted
 from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run
-from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
+from webapp.runs.usage import usage
 
 pytestmark = pytest.mark.django_db
 
