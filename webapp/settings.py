@@ -58,9 +58,9 @@ INSTALLED_APPS = [
     "webapp.suites",
     "webapp.sweeps",
     "webapp.evaluations",
+    "webapp.leaderboard",
     "webapp.comparisons",
     "webapp.reports",
-    "webapp.leaderboard",
     "webapp.live",
     "webapp.api",
     "workers",  # its management commands

@@ -132,6 +132,21 @@ def test_without_address_or_token_the_error_says_where_they_come_from(
         Starboard("a.example", "sb_x")
 
 
+def test_the_leaderboard_is_read_page_by_page(starboard: Starboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "ENTRIES_AT_ONCE", 2)
+    rows = [
+        suite_evaluation({"Bandit": list(solved)}, version=suite_version(), model=f"/models/{solved}")
+        for solved in ("1111", "0111", "1000")
+    ]
+    assert starboard.leaderboards() == {"bandits": 3}
+    assert [entry.name for entry in starboard.entries("bandits")] == ["1111", "0111", "1000"]
+    assert [entry.evaluation for entry in starboard.entries(limit=1)] == [rows[0].pk]
+    pair = starboard.compare_entries(rows[1].pk, rows[2].pk)
+    assert ([one["index"] for one in pair.solved_by_first], len(pair.solved_by_other)) == ([1, 2, 3], 1)
+    with pytest.raises(NotFound, match="no entries"):
+        list(starboard.entries("unknown"))
+
+
 def test_a_report_is_written_changed_and_shared(starboard: Starboard) -> None:
     made = starboard.create_report("Learning rates", "One.")
     changed = starboard.change_report(made, text="Two.")
@@ -151,18 +166,3 @@ def test_groups_of_runs_have_a_mean_and_a_band(starboard: Starboard) -> None:
     (found,) = starboard.group_curves([[run.run.pk for run in runs]], ["rollout/success"], band="minmax")
     curve = found["rollout/success"]
     assert (curve.steps, curve.count) == ([1, 2, 3], [2, 2, 2])
-
-
-def test_the_leaderboard_is_read_page_by_page(starboard: Starboard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "ENTRIES_AT_ONCE", 2)
-    rows = [
-        suite_evaluation({"Bandit": list(solved)}, version=suite_version(), model=f"/models/{solved}")
-        for solved in ("1111", "0111", "1000")
-    ]
-    assert starboard.leaderboards() == {"bandits": 3}
-    assert [entry.name for entry in starboard.entries("bandits")] == ["1111", "0111", "1000"]
-    assert [entry.evaluation for entry in starboard.entries(limit=1)] == [rows[0].pk]
-    pair = starboard.compare_entries(rows[1].pk, rows[2].pk)
-    assert ([one["index"] for one in pair.solved_by_first], len(pair.solved_by_other)) == ([1, 2, 3], 1)
-    with pytest.raises(NotFound, match="no entries"):
-        list(starboard.entries("unknown"))

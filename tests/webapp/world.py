@@ -54,8 +54,8 @@ class World:
     what_if: WhatIf
     preflight: Preflight
     sweep: Sweep
-    report: Report
     evaluation: SuiteEvaluation
+    report: Report
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -79,17 +79,9 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         what_if=what_if,
         preflight=_add_preflight(environment, text),
         sweep=_add_sweep(run, name, text),
-        report=_add_report(run, trajectories[0], name, text),
         evaluation=_add_evaluation(run, text),
+        report=_add_report(run, trajectories[0], name, text),
     )
-
-
-def _add_report(run: Run, trajectory: Trajectory, name: str, text: str) -> Report:
-    """One with every kind of block."""
-    comparison = f"/compare/?runs={run.pk},{trajectory.run_id}"
-    blocks = [f"```{kind}\n{comparison}\n```" for kind in KINDS if kind != "trajectory"]
-    blocks.append(f"```trajectory\n/runs/{run.pk}/trajectories/{trajectory.pk}/\n```")
-    return Report.objects.create(owner=run.owner, title=name[:120], text="\n\n".join([text, *blocks]))
 
 
 def _add_evaluation(run: Run, text: str) -> SuiteEvaluation:
@@ -111,6 +103,14 @@ def _add_evaluation(run: Run, text: str) -> SuiteEvaluation:
     )
     write_outcomes(evaluation.folder / OUTCOMES, [recorded])
     return evaluation
+
+
+def _add_report(run: Run, trajectory: Trajectory, name: str, text: str) -> Report:
+    """One with every kind of block."""
+    comparison = f"/compare/?runs={run.pk},{trajectory.run_id}"
+    blocks = [f"```{kind}\n{comparison}\n```" for kind in KINDS if kind != "trajectory"]
+    blocks.append(f"```trajectory\n/runs/{run.pk}/trajectories/{trajectory.pk}/\n```")
+    return Report.objects.create(owner=run.owner, title=name[:120], text="\n\n".join([text, *blocks]))
 
 
 def _add_sweep(run: Run, name: str, text: str) -> Sweep:

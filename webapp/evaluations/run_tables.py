@@ -1,4 +1,4 @@
-"""The tables of runs' own final evaluations, one for each environment."""
+"""The tables of runs' own final evaluations, for `evaluations/leaderboard.html`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_ROWS = 1000
 
 
 def run_tables(query: Mapping[str, str]) -> dict[str, Any]:
-    """Runs' own final evaluations, for `evaluations/leaderboard.html`."""
+    """One table for each environment, or only that of the `environment` in `query`."""
     found = tables()
     chosen = query.get("environment", "")
     shown = [table for table in found if table.anchor == chosen] or found

@@ -86,9 +86,9 @@ def list_reports(call: Call, query: ReportFilter) -> Annotated[dict[str, Any], R
 
 
 @resource.get("reports/{report_id}/", route="report")
-def get_report(call: Call, report_id: int) -> Annotated[dict[str, Any], ReportAnswer]:
+def get_report(call: Call, report: Report) -> Annotated[dict[str, Any], ReportAnswer]:
     """Retrieve a report with its text."""
-    return _answer(call, _report_at(report_id))
+    return _answer(call, report)
 
 
 @resource.post("reports/", route="reports", scope=Scope.LAUNCH, status=201, idempotent=True, most_bytes=1024 * 1024)
@@ -107,21 +107,18 @@ def create_report(call: Call, body: ReportText) -> Annotated[dict[str, Any], Rep
     most_bytes=1024 * 1024,
     problems={**NOT_YOURS, 409: "The report was changed since it was read."},
 )
-def change_report(call: Call, report_id: int, body: ReportChange) -> Annotated[dict[str, Any], ReportAnswer]:
+def change_report(call: Call, report: Report, body: ReportChange) -> Annotated[dict[str, Any], ReportAnswer]:
     """Replace the title and the text of a report of your own."""
     try:
-        changed = services.change(
-            _report_at(report_id), call.user, title=body.title, text=body.text, version=body.version
-        )
+        changed = services.change(report, call.user, title=body.title, text=body.text, version=body.version)
     except services.Refused as refusal:
         raise _problem(refusal) from None
     return _answer(call, changed)
 
 
 @resource.post("reports/{report_id}/share", route="share_report", scope=Scope.LAUNCH, problems=NOT_YOURS)
-def share_report(call: Call, report_id: int, body: Sharing) -> Annotated[dict[str, Any], ReportAnswer]:
+def share_report(call: Call, report: Report, body: Sharing) -> Annotated[dict[str, Any], ReportAnswer]:
     """Share a report of your own by a secret link, or revoke the link."""
-    report = _report_at(report_id)
     try:
         if body.shared:
             services.share(report, call.user)
@@ -130,13 +127,6 @@ def share_report(call: Call, report_id: int, body: Sharing) -> Annotated[dict[st
     except services.Refused as refusal:
         raise _problem(refusal) from None
     return _answer(call, report)
-
-
-def _report_at(report_id: int) -> Report:
-    found = Report.objects.select_related("owner").filter(pk=report_id).first()
-    if found is None:
-        raise Problem(404, f"There is no report {report_id}", "List the reports with GET /api/v1/reports/.")
-    return found
 
 
 def _problem(refusal: services.Refused) -> Problem:
