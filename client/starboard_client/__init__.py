@@ -20,6 +20,7 @@ from starboard_client.errors import (
 )
 from starboard_client.models import Launched, LogPiece, MetricColumns, Preset, Received, Run, RunDetail
 from starboard_client.recorder import Recorder
+from starboard_client.sweep_models import Sweep, SweepDetail, SweepPlan
 
 __all__ = [
     "ApiError",
@@ -38,5 +39,8 @@ __all__ = [
     "RunDetail",
     "Starboard",
     "StarboardError",
+    "Sweep",
+    "SweepDetail",
+    "SweepPlan",
     "Unreachable",
 ]
