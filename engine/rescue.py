@@ -12,15 +12,16 @@ The changes follow the signs that the run's alerts found, since each kind of col
 
 Regularisers can drown the task's gradient (arXiv 2604.06268), so unless exploration was lost, an entropy bonus above
 the default is lowered to it. A rate under which a sign begins within ten steps is far too high, and is divided by ten;
-others by about three.
+others by about three. Where the rate rises, in a warm-up or by its schedule, that is the rate of the step at which the
+first sign began, and the rise ends there.
 
 `python -m benchmarks.science.rescue` measures how often that helps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.algorithms.filters import TopP
@@ -28,9 +29,12 @@ from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.config.live import value_of, with_fields
 from engine.config.reading import build_config
+from engine.config.schedules import ConstantSchedule, ExponentialSchedule
+from engine.diagnostics.held_out import AREA as HELD_OUT
 
 RATE_FACTOR, EARLY_FACTOR = 0.3, 0.1
 EARLY = 10  # steps
+RATE = "optimizer.learning_rate"
 SYMMETRIC_CLIP, HIGHER_CLIP = 0.2, 0.28
 ENTROPY_BONUS = 0.001
 FILTER = TopP(value=0.9)
@@ -49,12 +53,14 @@ class Sign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """One changed setting. `because` names the rules that it answers."""
+    """One changed setting. `because` names the rules that it answers; `then` is the value that was in force when the
+    first sign began, of a rate that rises."""
 
     field: str
     old: Any
     new: Any
     because: tuple[str, ...]
+    then: Any = None
 
 
 class Raised(Protocol):
@@ -98,10 +104,10 @@ def signs_of(alerts: Iterable[Raised]) -> list[Sign]:
 Settings = dict[str, Any]  # by dotted field
 
 
-def smaller_updates(config: RunConfig, rate: float) -> Settings:
+def smaller_updates(config: RunConfig, rate: Settings) -> Settings:
     clip = min(config.loss.clip_low, SYMMETRIC_CLIP)
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "optimizer.updates_per_step": max(1, config.optimizer.updates_per_step // 2),
         "optimizer.epochs": 1,
         "loss.clip_high": min(config.loss.clip_high, clip),
@@ -109,18 +115,18 @@ def smaller_updates(config: RunConfig, rate: float) -> Settings:
     }
 
 
-def more_exploration(config: RunConfig, rate: float) -> Settings:
+def more_exploration(config: RunConfig, rate: Settings) -> Settings:
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "loss.clip_high": max(config.loss.clip_high, HIGHER_CLIP),
         "loss.entropy_coefficient": max(config.loss.entropy_coefficient, ENTROPY_BONUS),
     }
 
 
-def informative_groups(config: RunConfig, rate: float) -> Settings:
+def informative_groups(config: RunConfig, rate: Settings) -> Settings:
     unfiltered = not config.filter.selects
     return {
-        "optimizer.learning_rate": rate,
+        **rate,
         "filter": (FILTER if unfiltered else config.filter).model_dump(mode="json"),
         **_small_bonus(config),
     }
@@ -130,19 +136,53 @@ def _small_bonus(config: RunConfig) -> Settings:
     return {"loss.entropy_coefficient": min(config.loss.entropy_coefficient, ENTROPY_BONUS)}
 
 
-def lower_rate(config: RunConfig, first: Sign) -> float:
-    """Of the rate in force when the first sign began, which a warm-up keeps below that of the configuration."""
-    factor = EARLY_FACTOR if first.since <= EARLY else RATE_FACTOR
-    rate = config.optimizer.learning_rate
-    if 0 < first.since < config.optimizer.warmup_steps:
-        rate = learning_rate(config.optimizer, first.since, steps=config.steps)
-    return float(f"{factor * rate:.2g}")
+def lower_rate(config: RunConfig, signs: Sequence[Sign]) -> Settings:
+    """Of the rate in force when the first sign began; a rise of the rate ends there."""
+    first = first_of(signs)
+    factor = EARLY_FACTOR if first is not None and first <= EARLY else RATE_FACTOR
+    changes: Settings = {RATE: _rounded(factor * rate_at(config, first))}
+    if first is not None:
+        if (step := _step_of_all(config, first)) < config.optimizer.warmup_steps:
+            changes["optimizer.warmup_steps"] = step
+        if _grows(config):
+            changes["optimizer.schedule"] = ConstantSchedule().model_dump(mode="json")
+    return changes
 
 
-Cause = Callable[[RunConfig, float], Settings]
+def rate_at(config: RunConfig, first: int | None) -> float:
+    """At the step of the first sign if the rate rises there; else the highest, of which a schedule takes its share."""
+    optimizer = config.optimizer
+    step = _step_of_all(config, first or 0)
+    if first is None or not (_grows(config) or step < optimizer.warmup_steps):
+        return optimizer.learning_rate
+    return learning_rate(optimizer, step, steps=config.model.start_from.steps_before + config.steps)
+
+
+def _step_of_all(config: RunConfig, step: int) -> int:
+    """With those before a fork, from which warm-up and schedule count."""
+    return config.model.start_from.steps_before + max(1, step)
+
+
+def _grows(config: RunConfig) -> bool:
+    schedule = config.optimizer.schedule
+    return isinstance(schedule, ExponentialSchedule) and schedule.final_ratio > 1
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
+def first_of(signs: Sequence[Sign]) -> int | None:
+    """The step at which the first sign began. Held-out success is measured seldom, so a sign of it may have begun long
+    after the evaluation before: it counts only where there is no other."""
+    dated = [sign.since for sign in signs if not sign.metric.startswith(HELD_OUT)]
+    return min(dated or [sign.since for sign in signs], default=None)
+
+
+Cause = Callable[[RunConfig, Settings], Settings]
 EXPLORATION = ("policy/entropy", "reward/within_group_std", "collapse/conditional_entropy_token")
 TEMPLATES = ("collapse/mi_ratio", "collapse/mutual_information", "collapse/template_share")
-UNKNOWN = Sign(rule="", metric="", rose=True, since=EARLY + 1)
+UNKNOWN = Sign(rule="", metric="", rose=True, since=0)
 
 
 def cause_of(sign: Sign) -> Cause:
@@ -153,19 +193,22 @@ def cause_of(sign: Sign) -> Cause:
 
 
 def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
-    """What to change for `signs`, of which the first decides where two disagree; at least smaller updates."""
+    """What to change in `config`, that of the run which showed the `signs`; at least smaller updates. Where two signs
+    disagree, the first decides."""
     found: dict[str, Remedy] = {}
-    given = [*signs] or [UNKNOWN]
-    rate = lower_rate(config, min(given, key=lambda sign: sign.since))
-    for sign in given:
+    given = [*signs]
+    rate = lower_rate(config, given)
+    for sign in given or [UNKNOWN]:
         for field, new in cause_of(sign)(config, rate).items():
             old = value_of(config, field)
             known = found.get(field)
             if known is not None and known.new == new:
                 names = (*known.because, sign.rule)
-                found[field] = Remedy(field=field, old=old, new=new, because=names)
+                found[field] = replace(known, because=names)
             elif known is None and new != old:
                 found[field] = Remedy(field=field, old=old, new=new, because=(sign.rule,) if sign.rule else ())
+    if RATE in found and (then := rate_at(config, first_of(given))) != found[RATE].old:
+        found[RATE] = replace(found[RATE], then=_rounded(then))
     return list(found.values())
 
 

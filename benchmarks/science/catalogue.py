@@ -8,6 +8,12 @@ LEAN = ("evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=
 SHORT = ("steps=60", "diagnostics.gradients_every=10", *LEAN)
 REVERSED = "environments.0.parameters.reversed=true"
 BANDIT = ("environments.0.kind='bandit'", "environments.0.tag='Bandit'", "environments.0.max_turns=1")
+# a learning rate that rises in a straight line, from the first step on, to fifty times that of the starter run
+RAMP = (
+    "optimizer.learning_rate=1e-2", "optimizer.warmup_steps=25", "optimizer.updates_per_step=4",
+    "loss.entropy_coefficient=0.0", "diagnostics.every=2",
+    "evaluation.every=5", "evaluation.episodes=128", "evaluation.final_episodes=256", "checkpoint.every=1",
+)  # fmt: skip
 ALGORITHMS = {"PPO": "ppo", "GRPO": "grpo", "StarPO": "starpo", "StarPO-S": "starpo_s"}
 
 _ALL = (
@@ -127,7 +133,8 @@ _ALL = (
     Experiment(
         name="along_a_collapse",
         question="Which metric falls first in a collapse?",
-        arms=(Arm(label="collapse", preset="collapse"),),
+        changes=("steps=26", *RAMP),
+        arms=(Arm(label="collapse"),),
         seeds=(1, 2, 3, 4, 5),
         curves=("rollout/success", "collapse/mi_ratio", "policy/entropy", "rollout/parse_ok_rate"),
     ),

@@ -9,7 +9,7 @@ def learning_rate(config: OptimizerConfig, step: int, *, steps: int) -> float:
     """The rate of `step`, counted from 1, in a run of `steps`; in a fork both count the steps before it.
 
     It rises in a straight line to `config.learning_rate` at the last step of the warm-up. From there the schedule
-    takes it to `schedule.minimum_ratio` of that at the last step of the run, and holds it there.
+    takes it to its share of that at the last step of the run, and holds it there.
     """
     if step < config.warmup_steps:
         return config.learning_rate * step / config.warmup_steps

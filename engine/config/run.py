@@ -107,7 +107,7 @@ class RunConfig(Section):
         if schedule != "constant" and self.optimizer.warmup_steps >= steps:
             raise ValueError(
                 f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {steps} steps leave the {schedule} "
-                "schedule no step to fall in. Lower it, or use the constant schedule."
+                "schedule no step to change in. Lower it, or use the constant schedule."
             )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
             raise ValueError(

@@ -54,4 +54,30 @@ class CosineSchedule(_Falling):
         return (1.0 + cos(pi * done)) / 2
 
 
-Schedule = Annotated[ConstantSchedule | LinearSchedule | CosineSchedule, Field(discriminator="type")]
+class ExponentialSchedule(Section):
+    """Stays for a while, then changes by the same factor at every step. Rising, it is a range test (arXiv 1506.01186):
+    it shows at which rate a run breaks."""
+
+    type: Literal["exponential"] = "exponential"
+    final_ratio: float = Field(
+        0.1,
+        gt=0,
+        le=10_000,
+        description="learning_rate times this is the rate of the last step. Below 1 the rate falls. Above 1 it rises, "
+        "to find the rate that is too high.",
+    )
+
+    hold: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of the steps after the warm-up for which the rate stays as it is before it changes.",
+    )
+
+    def share(self, done: float) -> float:
+        return self.final_ratio ** (max(0.0, done - self.hold) / (1 - self.hold))
+
+
+Schedule = Annotated[
+    ConstantSchedule | LinearSchedule | CosineSchedule | ExponentialSchedule, Field(discriminator="type")
+]

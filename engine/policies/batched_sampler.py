@@ -38,7 +38,10 @@ class Row:
 
 
 class BatchedSampler:
-    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
+    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
+
+    The rows' random streams are spawned from `seeds`, or seeded each with its own of `row_seeds`.
+    """
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class BatchedSampler:
         rows: int,
         stop_ids: set[int],
         temperature: float,
-        seeds: list[int],
+        seeds: list[int] | None = None,
+        row_seeds: list[list[int]] | None = None,
         prefill_tokens: int = 16384,
     ) -> None:
         self.model = model
@@ -57,7 +61,11 @@ class BatchedSampler:
         self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
         self.cache = RaggedCache(rows)
-        streams = np.random.SeedSequence(seeds).spawn(rows)
+        streams = (
+            [np.random.SeedSequence(one) for one in row_seeds]
+            if row_seeds is not None
+            else np.random.SeedSequence(seeds).spawn(rows)
+        )
         self.rows = [Row(slot=slot, noise=np.random.default_rng(stream)) for slot, stream in enumerate(streams)]
         self.row_at = list(range(rows))  # slot to row; active rows fill the first slots
         self.sampled_tokens = 0

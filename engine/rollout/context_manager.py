@@ -58,7 +58,7 @@ class ContextManager:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
         self._special = _start_of_any(_special_texts(tokenizer))
-        self._has_system_role = self._probe_system_role()
+        self.has_system_role = self._probe_system_role()
         self._after_response, self._after_user = self._probe_template()
         self.turn_end, self._after_end = self._find_turn_end()
         self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
@@ -119,7 +119,7 @@ class ContextManager:
 
     def _start(self, system: str, user: str) -> list[Message]:
         """The first messages; the system prompt is part of the user's where the template has no such role."""
-        if not self._has_system_role:
+        if not self.has_system_role:
             return [{"role": "user", "content": f"{system}\n\n{user}"}]
         return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
@@ -136,6 +136,11 @@ class ContextManager:
             return _SYSTEM in self._render(messages, generation=True)
         except TemplateError:
             return False
+
+    @property
+    def opens_thought(self) -> bool:
+        """Whether the template opens the thought itself."""
+        return bool(_OPEN_THOUGHT.search(self._after_user))
 
     def _probe_template(self) -> tuple[str, str]:
         """The template's text between a response and the next user message, and after that message."""

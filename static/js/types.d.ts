@@ -268,6 +268,7 @@ export interface RunState {
   wait_reason: string;
   queue?: { words: (string | { run: string; name: string })[]; position: number; length: number } | null;
   requested: string;
+  unheld: boolean; // no worker supervises it, and its engine goes on
   step: number;
   total_steps: number;
   ancestor_steps: number;

@@ -6,7 +6,10 @@ from __future__ import annotations
 import math
 import random
 import time
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.events import EVENT
@@ -43,9 +46,14 @@ class RecordedRun:
         self.assessor = Assessor(self.settings)
         self.run.directory.mkdir(parents=True)
         self.events = self.run.directory / "events.jsonl"
-        Run.objects.filter(pk=self.run.pk).update(state=RunState.STARTING)
+        self._start()
         self.run.refresh_from_db()
         self.emit("run_started", total_steps=steps, pid=1, device="cpu", model="tiny", parameters=1_900_000)
+
+    def _start(self) -> None:
+        """As a worker does, which follows the run for as long as a test may take."""
+        held = {"lease_holder": "a worker", "lease_expires": timezone.now() + timedelta(hours=1)}
+        Run.objects.filter(pk=self.run.pk).update(attempt=self.attempt, state=RunState.STARTING, **held)
 
     def emit(self, kind: str, **values: Any) -> None:
         self.seq += 1
@@ -65,7 +73,7 @@ class RecordedRun:
             self.emit("phase_changed", phase="rollout")
             self.emit("step_completed", metrics=self._metrics(), tokens=9000 * self.step, seconds=2.1 * self.step)
             if self.step % evaluate_every == 0:
-                self._evaluate()
+                self.evaluate()
             self.report_verdict()
 
     def succeed(self, *shares: float) -> None:
@@ -92,7 +100,7 @@ class RecordedRun:
     def resume(self, step: int) -> None:
         """Another attempt, which continues from the checkpoint of `step`."""
         self.attempt, self.step = self.attempt + 1, step
-        Run.objects.filter(pk=self.run.pk).update(attempt=self.attempt, state=RunState.STARTING)
+        self._start()
         values = {"total_steps": self.run.total_steps, "pid": 2, "device": "cpu", "model": "tiny"}
         self.emit("run_started", parameters=1_900_000, resumed_from=step, **values)
         self.assessor = assessor_after(self.events, self.settings)
@@ -106,7 +114,7 @@ class RecordedRun:
     def _success(self) -> float:
         return 0.23 + 0.3 * (1 - math.exp(-self.step / 25))
 
-    def _evaluate(self) -> None:
+    def evaluate(self) -> None:
         successes = round(256 * self._success())
         share = successes / 256
         self.emit(

@@ -52,6 +52,7 @@ PARTS = {
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
     "queue/rows/",
+    "reports/<int:pk>/download/",  # a file
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -76,6 +77,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pages(trained: Path, transactional_db: None, settings: Settings, tmp_path: Path) -> list[View]:
     """For a world with a failed run, a run trained by a real engine, and an imported one."""
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     world, run = make_world(), run_of(trained)
     client = Client()
@@ -112,12 +114,15 @@ def of_trajectories(world: World, run: Run) -> list[View]:
 def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     return [
+        View("/models/?path=tiny"),
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
         View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
         View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
+        View("/reports/"), View("/reports/new/"), View(f"/reports/{world.report.pk}/"),
+        View(f"/reports/{world.report.pk}/edit/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made), View("/api-reference/"),
     ]  # fmt: skip

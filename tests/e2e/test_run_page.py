@@ -312,6 +312,8 @@ def test_a_checkpoint_selected_for_a_fork_is_still_there(page: Page, recorded: R
         recorded.emit(
             "checkpoint_saved", path=f"checkpoints/step_{step}", bytes=10, reason="schedule", kept=kept, best=4
         )
+        if step == 4:
+            recorded.evaluate()  # as step 10 was
     in_thread(recorded.deliver)
     page.goto(f"/runs/{recorded.run.pk}/#checkpoints")
     rows = page.locator("#checkpoint-list tr")

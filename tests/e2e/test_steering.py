@@ -66,6 +66,7 @@ def test_a_run_is_paused_checkpointed_and_resumed_with_its_buttons(workplace: Wo
         expect(chip).to_have_text("Paused")
         reached = step.inner_text()
         press(page, "Checkpoint")
+        expect(page.locator(".toast")).to_contain_text("before its next step")
         page.get_by_role("tab", name="Checkpoints").click()
         newest = page.locator("#checkpoint-list tr").first
         expect(newest).to_contain_text("request")

@@ -39,11 +39,45 @@ def test_a_rate_that_shows_a_sign_within_ten_steps_is_divided_by_ten(since: int,
     assert changed(config(), *signs)["optimizer.learning_rate"] == rate
 
 
-def test_in_a_warm_up_it_is_the_rate_at_the_first_sign_that_was_too_high() -> None:
-    """At step 5 of 25 a rate that rises to 1e-2 is 2e-3."""
-    given = config(optimizer={"learning_rate": 1e-2, "warmup_steps": 25})
-    assert changed(given, sign("policy/kl", since=5))["optimizer.learning_rate"] == 2e-4
-    assert changed(given, sign("policy/kl", since=25))["optimizer.learning_rate"] == 3e-3
+def test_in_a_warm_up_it_is_the_rate_at_the_first_sign_that_was_too_high_and_the_warm_up_ends_there() -> None:
+    """Of 25 steps up to 1e-2, step 5 has 2e-3, a tenth of which is 2e-4, and step 20 has 8e-3."""
+    given = config(optimizer={"learning_rate": 1e-2, "warmup_steps": 25}, steps=40)
+    early, late, after = (changed(given, sign("policy/kl", since=since)) for since in (5, 20, 25))
+    assert (early["optimizer.learning_rate"], early["optimizer.warmup_steps"]) == (2e-4, 5)
+    assert (late["optimizer.learning_rate"], late["optimizer.warmup_steps"]) == (2.4e-3, 20)
+    assert after["optimizer.learning_rate"] == 3e-3 and "optimizer.warmup_steps" not in after
+
+
+def test_a_rate_that_its_schedule_raises_stops_rising() -> None:
+    """Sixteenfold in 40 steps is a factor of 4 in 20: 4e-4 there, and 1.2e-4 is 0.3 of it. One that falls goes on."""
+    rising, falling = (
+        config(optimizer={"learning_rate": 1e-4, "schedule": {"type": "exponential", "final_ratio": ratio}}, steps=40)
+        for ratio in (16, 0.1)
+    )
+    found = changed(rising, sign("policy/kl", since=20))
+    assert (found["optimizer.learning_rate"], found["optimizer.schedule"]) == (1.2e-4, {"type": "constant"})
+    rate = {one.field: one for one in remedies(rising, [sign("policy/kl", since=20)])}["optimizer.learning_rate"]
+    assert (rate.old, rate.then, rate.new) == (1e-4, 4e-4, 1.2e-4)
+    found = changed(falling, sign("policy/kl", since=20))
+    assert found["optimizer.learning_rate"] == 3e-5 and "optimizer.schedule" not in found
+
+
+def test_in_a_fork_a_rate_that_rises_is_that_of_all_steps_so_far() -> None:
+    """Ten steps before the fork and 15 of it are 25 of 50 that take a rate of 1e-2 to its height."""
+    start = {"start_from": {"run": "other", "step": 10, "steps_before": 10}}
+    given = config(optimizer={"learning_rate": 1e-2, "warmup_steps": 50}, model=start, steps=50)
+    found = changed(given, sign("policy/kl", since=15))
+    assert (found["optimizer.learning_rate"], found["optimizer.warmup_steps"]) == (1.5e-3, 25)
+
+
+def test_a_sign_of_held_out_success_does_not_say_when_the_rate_was_too_high_if_another_does() -> None:
+    """Evaluated at steps 0 and 20, held-out success may have begun to fall at step 1, when the rate was 4e-4; KL was
+    too high from step 15 on, at 6e-3."""
+    given = config(optimizer={"learning_rate": 1e-2, "warmup_steps": 25}, steps=40)
+    fell, kl = sign("eval/success", rule="held_out_fell", rose=False, since=1), sign("policy/kl", since=15)
+    assert changed(given, fell, kl)["optimizer.learning_rate"] == 1.8e-3
+    assert changed(given, kl, fell)["optimizer.learning_rate"] == 1.8e-3
+    assert changed(given, fell)["optimizer.learning_rate"] == 4e-5
 
 
 @pytest.mark.parametrize("metric", ["policy/kl", "collapse/mi_ratio"])

@@ -43,15 +43,19 @@ def test_the_stop_report_includes_the_cluster_s_answer(workplace: Workplace) -> 
 
 
 def test_kill_9_of_the_worker_leaves_the_engine_running_and_the_next_worker_adopts_it(workplace: Workplace) -> None:
+    workplace.limits = {"lease": 2.0, "renew": 0.5}
     first = workplace.start_worker()
     run = workplace.submit(steps=60, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 5, what="five steps in rows")
     run.refresh_from_db()
     engine, epoch = run.process["pid"], run.epoch
+    assert run.live_state()["unheld"] is False
     workplace.kill_worker(first)
     written = len(events_in_file(run))
     wait_for(lambda: len(events_in_file(run)) > written + 5, what="an engine that goes on alone")
+    wait_for(lambda: Run.objects.get(pk=run.pk).live_state()["unheld"], seconds=3, what="a lease that has expired")
     workplace.start_worker()
+    wait_for(lambda: not Run.objects.get(pk=run.pk).live_state()["unheld"], what="a run that is followed again")
     run = wait_for_state(run, "finished")
     assert run.process["pid"] == engine
     assert run.epoch == epoch + 1

@@ -20,6 +20,7 @@ from webapp.alerts.rescue import signs_between
 from webapp.audit.models import DONE, AuditEntry
 from webapp.audit.services import record
 from webapp.runs.forks import forked_config, last_before, name_of
+from webapp.runs.live_settings import current
 from webapp.runs.models import ID_ALPHABET, Alert, Run
 from webapp.runs.services import submit_run
 
@@ -53,7 +54,7 @@ def launch_fork(run: Run, *, before: int) -> str:
             return _refused(run, rule, why)
         signs = signs_between(run, since=before, until=run.total_steps)
         config = forked_config(run, found.step)
-        changes = remedies(config, signs)
+        changes = remedies(current(run), signs)
         why_launched = {"rule": rule, "generation": generation, "changes": _as_changes(changes)}
         try:
             fork = _launched(run, found.step, with_remedies(config, changes), why_launched)

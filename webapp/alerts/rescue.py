@@ -9,6 +9,7 @@ from engine.config import RunConfig
 from engine.errors import ConfigError
 from engine.rescue import Remedy, Sign, remedies, sign_of, signs_of, with_remedies
 from webapp.forms.texts import text_of
+from webapp.runs.live_settings import current
 from webapp.runs.models import Alert, Run
 
 Shown = tuple[str, str, str, str]  # field, before, after, the rules that it answers
@@ -25,17 +26,24 @@ def signs_between(run: Run, *, since: int, until: int) -> list[Sign]:
 
 
 def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
-    """`config` with what the alert and the signs that were open with it suggest; unchanged where that does not fit."""
+    """`config`, that of a fork, with what the alert and the signs that were open with it suggest to change in the
+    run's; unchanged where that does not fit."""
     signs = signs_between(alert.run, since=begun_at(alert), until=alert.step) or [sign_of(alert)]
-    changes = remedies(config, signs)
     try:
+        changes = remedies(current(alert.run), signs)
         return with_remedies(config, changes), changes
     except ConfigError:
         return config, []
 
 
 def shown(changes: Iterable[Remedy]) -> list[Shown]:
-    return [(one.field, _text(one.old), _text(one.new), ", ".join(one.because)) for one in changes]
+    return [(one.field, _before(one), _text(one.new), ", ".join(one.because)) for one in changes]
+
+
+def _before(one: Remedy) -> str:
+    """A rate that rises is not understood by the value that it began with."""
+    then = "" if one.then is None else f" ({_text(one.then)} at the first sign)"
+    return _text(one.old) + then
 
 
 def _text(value: Any) -> str:

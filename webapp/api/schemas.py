@@ -64,6 +64,9 @@ class RunSummary(BaseModel):
     remedy: str
     wait_reason: str = Field(description="What a queued run waits for.")
     requested: Request
+    unheld: bool = Field(
+        description="No worker supervises the run at the moment: its engine goes on, and what is known of it is behind."
+    )
     step: int
     total_steps: int
     ancestor_steps: int = Field(description="Steps trained before by the runs that this one was forked from.")

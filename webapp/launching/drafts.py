@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
+from django.conf import settings
 from pydantic import ValidationError
 
 from engine.cluster.checks import check_machine, this_machine
@@ -18,6 +20,7 @@ from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
 from webapp.runs.forks import why_not
 from webapp.runs.models import Run
+from webapp.runs.usage import usage
 
 MANY_TRAJECTORIES = 8192  # per step
 MANY_EPISODES = 4096  # per evaluation
@@ -125,7 +128,8 @@ def _check_budget(made: Draft, config: RunConfig, field_of: Callable[[str], str]
 
 
 def _warn(made: Draft, config: RunConfig) -> None:
-    if config.optimizer.learning_rate >= 1e-3 and config.model.path in BUNDLED:
+    highest = config.optimizer.learning_rate * max(1.0, config.optimizer.schedule.share(1.0))
+    if highest >= 1e-3 and config.model.path in BUNDLED:
         made.warnings.append("About half of all runs of a small model collapse at learning rates of 0.001 and above.")
     _warn_of_size(made, config)
     critic = config.algorithm.critic_settings
@@ -161,33 +165,36 @@ def _warn_of_size(made: Draft, config: RunConfig) -> None:
 
 
 def summary(config: RunConfig) -> list[tuple[str, str]]:
-    """The size of a step, and its duration in earlier runs of the same kind."""
+    """The size of a step, and its duration in earlier runs of the same kind; the cost too, if prices are configured."""
     trajectories = config.rollout.groups * config.rollout.group_size
     updates = config.optimizer.updates_per_step * config.optimizer.epochs
     turns = max(environment.max_turns for environment in config.environments)
     sampled = trajectories * turns * max(environment.max_response_tokens for environment in config.environments)
-    seconds = _seconds_per_step(config)
+    similar = _similar_runs(config)
     found = [
         ("Trajectories per step", f"{trajectories:,} ({config.rollout.groups} problems × {config.rollout.group_size})"),
         ("Updates per step", f"{updates}"),
         ("Sampled tokens per step", f"up to {sampled:,}"),
         ("Held-out episodes", f"{config.evaluation.episodes:,} ({config.evaluation.final_episodes:,} at the end)"),
     ]
-    if seconds is not None:
+    if similar:
+        seconds = fmean(run.seconds / run.step for run in similar)
         found += [
             ("Time per step", f"about {seconds:.1f} s, from earlier runs"),
             ("Total time", f"about {seconds * config.steps / 60:.0f} min"),
         ]
+        cost = usage(similar[0])["cost"]
+        if cost is not None:
+            found.append(("Cost", f"about {cost / similar[0].step * config.steps:.2f} {settings.CURRENCY}"))
     return found
 
 
-def _seconds_per_step(config: RunConfig) -> float | None:
-    """Mean over recent runs with the same model and the same number of trajectories per step."""
-    recent = Run.objects.filter(
+def _similar_runs(config: RunConfig) -> list[Run]:
+    """The newest with the same model and the same number of trajectories per step."""
+    found = Run.objects.filter(
         step__gt=4,
         config__model__path=config.model.path,
         config__rollout__groups=config.rollout.groups,
         config__rollout__group_size=config.rollout.group_size,
-    ).values_list("seconds", "step")[:10]
-    rates = [seconds / step for seconds, step in recent]
-    return sum(rates) / len(rates) if rates else None
+    )
+    return list(found[:10])

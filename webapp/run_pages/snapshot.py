@@ -7,9 +7,9 @@ from typing import Any
 
 from webapp.audit.services import settings_authors
 from webapp.evaluations.requests import newest_requests
-from webapp.run_pages.usage import usage
 from webapp.runs.models import Run
 from webapp.runs.queue import standings
+from webapp.runs.usage import usage
 from webapp.runs.verdicts import status_of
 
 

@@ -55,6 +55,8 @@ SUPERVISED = frozenset(
     {RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST, RunState.STOPPING}
 )
 
+FOLLOWED = SUPERVISED - {RunState.STARTING}  # whose engine goes on while no worker supervises it
+
 _ENDS = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 _LIVE = frozenset({RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST, RunState.STOPPING})
 

@@ -28,6 +28,8 @@ export const isAllowed = (action, run) => ALLOWED[action]?.(run) ?? false;
 
 /** @type {Record<string, string>} what a button says until the server has answered */
 const DOING = { pause: "Pausing …", resume: "Resuming …", checkpoint: "Saving …", stop: "Stopping …" };
+/** @type {Record<string, string>} what nothing on the page shows until the engine has done it */
+const ASKED = { checkpoint: "Requested: the engine saves a checkpoint before its next step." };
 const MUCH_WORK = 600; // seconds of training
 
 /**
@@ -88,6 +90,7 @@ export async function postAction(address, action, unanswered) {
   /** @type {{ error?: string, state?: Partial<RunState> }} */
   const { error, state } = await postFields(address, { action }, unanswered);
   if (error) toast(error, { error: true });
+  else if (ASKED[action]) toast(ASKED[action]);
   return state;
 }
 

@@ -48,6 +48,7 @@ function showNotice(state) {
   notice.hidden = !words;
   notice.title = visibleString(words);
   showText(notice, words);
+  byId("unheld").hidden = !state.unheld;
   byId("verdict-live").hidden = hasEnded(state.state);
   const line = byId("run-line");
   line.title = (line.textContent ?? "").replace(/\s+/g, " ").trim(); // one line on the screen

@@ -33,6 +33,26 @@ export const lastBefore = (checkpoints, step) => retainedSteps(checkpoints).find
 export const bestOf = (checkpoints) => checkpoints.at(-1)?.best ?? null;
 
 /**
+ * What can be said of that step: nothing is the best of one, and a run that lost success may have none that is better
+ * than what it started from. Below is where the 95% interval of the difference ends below 0 (Newcombe, of the intervals
+ * of both), in every environment.
+ * @param {{ checkpoints: { step: number }[], evaluations: HeldOutResult[], requestedEvaluations: HeldOutResult[] }} store
+ * @param {number} best
+ * @returns {"best" | "alone" | "below"}
+ */
+export function standingOf(store, best) {
+  const evaluated = new Set(store.checkpoints.map((one) => one.step).filter((step) => heldOutOf(store, step).length));
+  const start = new Map(heldOutOf(store, 0).map((one) => [one.environment, one]));
+  const results = heldOutOf(store, best);
+  const isBelow = results.every((one) => {
+    const first = start.get(one.environment);
+    return first && one.success - first.success + Math.hypot(one.high - one.success, first.success - first.low) < 0;
+  });
+  if (results.length && isBelow) return "below";
+  return evaluated.size > 1 ? "best" : "alone";
+}
+
+/**
  * Those that exist only because they precede a sign of trouble: neither among the newest nor the best.
  * @param {Saved[]} checkpoints
  * @param {number} newest how many of the newest are kept

@@ -9,7 +9,7 @@ import pytest
 
 from engine.config import OptimizerConfig, build_config
 from engine.config.learning_rate import learning_rate
-from engine.config.schedules import LinearSchedule
+from engine.config.schedules import ExponentialSchedule, LinearSchedule
 from engine.errors import ConfigError
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
@@ -36,6 +36,22 @@ def test_a_cosine_rate_is_half_way_down_in_the_middle() -> None:
     # (1 + cos(pi k / 4)) / 2 for k = 1..4: 0.853553, 0.5, 0.146447, 0
     expected = [0.0853553, 0.05, 0.0146447, 0.0]
     assert rates("cosine", warmup=0, minimum=0.0, steps=4) == pytest.approx(expected, abs=1e-7)
+
+
+def test_an_exponential_rate_changes_by_the_same_factor_each_step() -> None:
+    # full at step 1; in three steps it rises eightfold, or falls to an eighth: a factor of 2 a step
+    shapes = [ExponentialSchedule(final_ratio=8), ExponentialSchedule(final_ratio=1 / 8)]
+    rising, falling = (OptimizerConfig(learning_rate=0.1, warmup_steps=1, schedule=shape) for shape in shapes)
+    found = [[learning_rate(one, step, steps=4) for step in (1, 2, 3, 4)] for one in (rising, falling)]
+    assert found[0] == pytest.approx([0.1, 0.2, 0.4, 0.8])
+    assert found[1] == pytest.approx([0.1, 0.05, 0.025, 0.0125])
+
+
+def test_an_exponential_rate_may_stay_for_a_while_before_it_changes() -> None:
+    # half of four steps at 0.1, then twice as much at each of the two others
+    optimizer = OptimizerConfig(learning_rate=0.1, schedule=ExponentialSchedule(final_ratio=4, hold=0.5))
+    found = [learning_rate(optimizer, step, steps=4) for step in (1, 2, 3, 4)]
+    assert found == pytest.approx([0.1, 0.1, 0.2, 0.4])
 
 
 def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
@@ -71,7 +87,7 @@ def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path:
     ("optimizer", "reason"),
     [
         ({"schedule": {"type": "constant", "minimum_ratio": 0.1}}, "unknown field"),
-        ({"schedule": {"type": "cosine"}, "warmup_steps": 4}, "no step to fall in"),
+        ({"schedule": {"type": "cosine"}, "warmup_steps": 4}, "no step to change in"),
     ],
 )
 def test_a_schedule_that_could_do_nothing_is_refused(optimizer: dict[str, object], reason: str) -> None:

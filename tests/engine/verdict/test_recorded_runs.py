@@ -1,7 +1,7 @@
 """The verdict on recorded runs, step by step: when each stage of a collapse shows, and what intact runs show.
 
-`recordings` has two runs with all metrics that rules read; `docs/findings` has success, evaluations and alerts of 122.
-`pytest -s` prints the first signs of the verdict beside those of the alert rules.
+`recordings` has the starter run and three of *Watch a collapse*, with all metrics that rules read; `docs/findings` has
+success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside those of the rules.
 """
 
 from __future__ import annotations
@@ -15,15 +15,17 @@ import pytest
 
 from benchmarks.science.verdicts import RecordedRun, recorded_run, recorded_runs, stages_table, table
 from engine.config import DetectorsConfig, read_config
+from engine.diagnostics.default_rules import DEFAULT_RULES
 
 CONFIGS = Path(__file__).parents[3] / "engine/configs"
-# its learning rate ramps up from the first step on: alerts fire at steps 3 to 5, before a trend can be read
-STAGES = ["too_early", "at_risk", "collapsing", "collapsed"]
+COLLAPSES = ("collapse_1", "collapse_2", "collapse_3")  # by seed
+STAGES = ["too_early", "learning", "at_risk", "collapsing", "collapsed"]
+WARNINGS = {rule.name for rule in DEFAULT_RULES if rule.severity != "watch"}
 
 
 def recording(name: str) -> RecordedRun:
-    """One of `recordings`: two training runs of the presets with all of their default rules."""
-    config = read_config(CONFIGS / f"{name}.toml", [])
+    """One of `recordings`: training runs of the presets with all of their default rules."""
+    config = read_config(CONFIGS / f"{name.partition('_')[0]}.toml", [])
     result = json.loads((Path(__file__).parent / "recordings" / f"{name}.json").read_text())
     return recorded_run(name, "", config, {"alerts": [], **result}, rules=DetectorsConfig())
 
@@ -36,16 +38,36 @@ def found() -> list[RecordedRun]:
 
 
 @pytest.fixture(scope="module")
-def collapses() -> list[RecordedRun]:
+def watched() -> list[RecordedRun]:
+    return [recording(name) for name in COLLAPSES]
+
+
+@pytest.fixture(scope="module")
+def collapses(watched: list[RecordedRun]) -> list[RecordedRun]:
     runs = recorded_runs(["along_a_collapse", "stability_lake", "stability_bandit"])
-    return [*(run for run in runs if run.kind == "collapsed"), recording("collapse")]
+    return [*(run for run in runs if run.kind == "collapsed"), *watched]
 
 
-def test_watch_a_collapse_goes_through_its_stages_in_order(collapses: list[RecordedRun]) -> None:
-    runs = [run for run in collapses if "stability" not in run.name]
-    assert len(runs) == 6
-    for run in runs:
+def test_watch_a_collapse_learns_and_then_goes_through_its_stages_in_order(watched: list[RecordedRun]) -> None:
+    for run in watched:
         assert [label for _, label in run.labels()] == STAGES, run.name
+
+
+def test_a_rate_that_is_too_high_from_the_start_leaves_no_time_to_be_learning(collapses: list[RecordedRun]) -> None:
+    runs = [run for run in collapses if run.name.startswith("along_a_collapse")]
+    assert len(runs) == 5
+    for run in runs:
+        assert [label for _, label in run.labels()] == [stage for stage in STAGES if stage != "learning"], run.name
+
+
+def test_learning_and_risk_show_with_the_evaluation_or_the_alert_that_says_so(watched: list[RecordedRun]) -> None:
+    for run in watched:
+        shown = {label: step for step, label in run.labels()}
+        (_, first), *later = run.recording.evaluations
+        # half widths of 0.05: a rise of 0.05 √2 = 0.07 is beyond the interval of the difference
+        risen = [step for step, metrics in later if metrics["eval/success"] > first["eval/success"] + 0.071]
+        assert shown["learning"] == risen[0], run.name
+        assert shown["at_risk"] <= min(run.alerts[rule] for rule in WARNINGS & run.alerts.keys()), run.name
 
 
 def lasting(run: RecordedRun, limit: float | None = None) -> int:

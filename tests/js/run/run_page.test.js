@@ -16,6 +16,7 @@ import {
   keptForRescue,
   lastBefore,
   retainedSteps,
+  standingOf,
 } from "../../../static/js/run/retained_checkpoints.js";
 import { whyNone } from "../../../static/js/run/alert_list.js";
 import { thinned } from "../../../static/js/run/templates_panel.js";
@@ -177,6 +178,28 @@ test("a checkpoint that is neither new nor best is kept for a rescue", () => {
   ];
   assert.deepEqual(keptForRescue(saved, 2), [4]); // 24 and 20 are the newest, 8 is the best
   assert.deepEqual(keptForRescue(saved.slice(0, 3), 1), []); // what is kept is not known
+});
+
+test("a checkpoint is the best of two at least, and of none where all are below the start", () => {
+  /** @type {(step: number, success: number, environment?: string) => any} */
+  const one = (step, success, environment = "Lake") => ({
+    ...{ environment, success, step },
+    ...{ low: success - 0.06, high: success + 0.06 },
+  });
+  /** @type {(...evaluations: any[]) => any} */
+  const store = (...evaluations) => ({
+    checkpoints: [{ step: 2 }, { step: 4 }, { step: 8 }],
+    ...{ evaluations, requestedEvaluations: [] },
+  });
+  assert.equal(standingOf(store(one(0, 0.48), one(4, 0.5)), 4), "alone");
+  assert.equal(standingOf(store(one(0, 0.48), one(4, 0.5), one(8, 0.4)), 4), "best");
+  // the interval of the difference is ± √(0.06² + 0.06²) = 0.085: 0.09 less is below, 0.08 less is not
+  assert.equal(standingOf(store(one(0, 0.48), one(4, 0.39), one(8, 0.3)), 4), "below");
+  assert.equal(standingOf(store(one(0, 0.48), one(4, 0.4), one(8, 0.3)), 4), "best");
+  assert.equal(standingOf(store(one(0, 0.48), one(4, 0.09)), 4), "below");
+  assert.equal(standingOf(store(one(4, 0.09), one(8, 0.05)), 4), "best"); // there was no evaluation before training
+  const two = [one(0, 0.48), one(0, 0.2, "Box"), one(4, 0.1), one(4, 0.2, "Box"), one(8, 0.1)];
+  assert.equal(standingOf(store(...two), 4), "best"); // it is below in one environment of two
 });
 
 test("the result of a step is the one that was requested last, for each environment", () => {

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tomllib
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from engine.cluster.checks import Machine
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import environment_class
+from engine.events import RunStarted
+from tests.webapp.event_rows import add_event
 from tests.webapp.runs.rows import a_run, report
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.services import define, define_unmeasured
@@ -207,7 +211,23 @@ def test_the_check_estimates_step_time_from_similar_runs(browser: Client, lake: 
     past.save()
     report(past, *[0.5] * 6)  # two seconds per step
     summary = dict(browser.post(CHECK, filled_in(lake)).json()["summary"])
-    assert summary["Time per step"].startswith("about 2.0 s")
+    assert summary["Time per step"].startswith("about 2.0 s") and "Cost" not in summary
+
+
+def test_the_check_estimates_the_cost_where_a_price_is_configured(
+    browser: Client, lake: EnvironmentVersion, settings: Settings
+) -> None:
+    settings.CPU_HOUR_PRICE, settings.CURRENCY = 0.5, "EUR"
+    past = a_run()
+    past.config = run_presets()["starter"].config().model_dump(mode="json")
+    past.save()
+    report(past, *[0.5] * 6)
+    started = RunStarted(step=0, total_steps=60, pid=1, device="cpu", model="tiny", parameters=1)
+    add_event(past, started, seq=99, time=1000.0)
+    # an hour for six steps; 100 steps take 16.7 hours
+    Run.objects.filter(pk=past.pk).update(last_progress=datetime.fromtimestamp(4600, UTC))
+    summary = dict(browser.post(CHECK, filled_in(lake, steps="100")).json()["summary"])
+    assert summary["Cost"] == "about 8.33 EUR"
 
 
 def test_the_check_names_invalid_fields(browser: Client, lake: EnvironmentVersion) -> None:
@@ -233,7 +253,8 @@ def test_the_form_estimates_the_memory_of_a_run_on_a_cluster(browser: Client, la
     assert "weights 2.3 MiB" in learner
     small = filled_in(lake, backend="ray", cluster__device="cpu", optimizer__micro_batch_tokens="1024")
     assert "with 1,024 tokens at once" in browser.post(CHECK, small).json()["memory"][1]
-    assert browser.post(CHECK, filled_in(lake)).json()["memory"] == []
+    here = browser.post(CHECK, filled_in(lake)).json()["memory"]
+    assert here[0].startswith("The run needs at most about ")
 
 
 def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Client, lake: EnvironmentVersion) -> None:
@@ -280,10 +301,8 @@ def test_too_few_gpus_are_reported_where_the_count_is_known(
 def test_the_cluster_section_is_open_only_for_a_cluster_run(browser: Client, lake: EnvironmentVersion) -> None:
     page = browser.get(NEW).content.decode()
     assert '<details class="panel config-section" id="cluster-section">' in page
-    assert '<section class="panel" id="memory" hidden>' in page
     wrong = browser.post(NEW, filled_in(lake, backend="ray", steps="0")).content.decode()
     assert '<details class="panel config-section" id="cluster-section" open>' in wrong
-    assert '<section class="panel" id="memory">' in wrong
 
 
 def test_a_type_chosen_without_scripts_shows_its_fields_before_it_launches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from channels.db import database_sync_to_async
 from channels_redis.core import RedisChannelLayer
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
+from django.utils import timezone
 
 from engine.events import PhaseChanged
 from tests.webapp.event_rows import add_event
@@ -96,6 +98,21 @@ async def test_a_lost_update_is_recovered_by_the_heartbeat(
     assert [event["seq"] for event in (await socket.until("events"))["events"]] == [1]
     beat = await socket.until("heartbeat")
     assert beat["last_seq"] == 1
+
+
+async def test_a_page_learns_from_the_heartbeat_that_no_worker_follows_its_run_and_from_an_update_that_one_does(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
+    until = timezone.now() + timedelta(seconds=0.5)
+    await Run.objects.filter(pk=run.pk).aupdate(lease_holder="here 1 2 3", lease_expires=until)
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    assert (await socket.until("hello"))["state"]["unheld"] is False
+    assert (await socket.until("state"))["state"]["unheld"] is True  # its holder has not renewed the lease
+    await Run.objects.filter(pk=run.pk).aupdate(lease_expires=until + timedelta(minutes=1))
+    await step(run, 1)
+    publish_run(run.pk, 1)
+    assert (await socket.until("state"))["state"]["unheld"] is False
 
 
 async def test_without_redis_the_socket_relies_on_heartbeats(

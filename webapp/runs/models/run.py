@@ -14,6 +14,7 @@ from engine.config import CheckpointConfig, RunConfig
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
+    FOLLOWED,
     PRUNED,
     RESTARTING,
     SHOWN_LABELS,
@@ -140,6 +141,12 @@ class Run(models.Model):
         return self.state in SUPERVISED
 
     @property
+    def is_unheld(self) -> bool:
+        """Whether no worker has the lease, for which the engine does not wait: the row is behind it until one does."""
+        held = self.lease_expires is not None and self.lease_expires > timezone.now()
+        return self.state in FOLLOWED and not held
+
+    @property
     def shown_as(self) -> str:
         """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, a
         stopped one may have been ended by its sweep, and a finished one by an alert, or have lost its success."""
@@ -199,6 +206,7 @@ class Run(models.Model):
             "remedy": self.state_remedy,
             "wait_reason": self.wait_reason,
             "requested": self.requested,
+            "unheld": self.is_unheld,
             "step": self.step,
             "total_steps": self.total_steps,
             "ancestor_steps": self.ancestor_steps,

@@ -5,14 +5,30 @@ import { byId, element, svg, targetWithin } from "../../core/dom.js";
 import { ago, bytes, percent } from "../../core/format.js";
 import { postFields } from "../../core/requests.js";
 import { toast } from "../../core/toast.js";
-import { bestOf, heldOutOf, keptForRescue, retainedSteps } from "../retained_checkpoints.js";
+import { bestOf, heldOutOf, keptForRescue, retainedSteps, standingOf } from "../retained_checkpoints.js";
 import { refreshRows } from "../../lists/refresh_rows.js";
 
 /** @import { CheckpointSaved, EvaluationRequest, HeldOutResult, RunPage } from "../../types.js" */
 
-const BEST = "Of the checkpoints that exist, the highest success in held-out evaluation";
-const FOR_RESCUE =
-  "Older than the newest ones, and kept because it is the last one before a sign of trouble: a fork from here starts before it";
+/** @type {Record<string, [tone: string, words: string, title: string]>} */
+const MARKS = {
+  best: ["good", "best held-out success", "Of the checkpoints that exist, the highest success in held-out evaluation"],
+  alone: [
+    "neutral",
+    "only one evaluated",
+    "The only checkpoint with a held-out evaluation, so there is none to compare",
+  ],
+  below: [
+    "warn",
+    "below the start",
+    "Of the checkpoints that exist, the highest success in held-out evaluation, but significantly below that before training",
+  ],
+  kept: [
+    "watch",
+    "kept for a rescue",
+    "Older than the newest ones, and kept because it is the last one before a sign of trouble: a fork from here starts before it",
+  ],
+};
 
 export class CheckpointsTab {
   constructor() {
@@ -26,12 +42,13 @@ export class CheckpointsTab {
     const retained = new Set(retainedSteps(checkpoints));
     const rescue = new Set(keptForRescue(checkpoints, Number(this.rows.dataset.keep)));
     const best = bestOf(checkpoints);
+    const standing = best === null ? null : standingOf(store, best);
     const requests = new Map((state.evaluation_requests ?? []).map((one) => [one.step, one]));
     const { fork = "", each = "" } = this.rows.dataset;
     const rows = [...checkpoints].reverse().map((one) =>
       row(one, {
         retained: retained.has(one.step),
-        marks: [one.step === best ? mark("best", BEST) : null, rescue.has(one.step) ? mark("kept", FOR_RESCUE) : null],
+        marks: [standing && one.step === best ? mark(standing) : null, rescue.has(one.step) ? mark("kept") : null],
         results: heldOutOf(store, one.step),
         request: requests.get(one.step),
         fork: `${fork}&step=${one.step}`,
@@ -161,12 +178,9 @@ function bar(success, low, high) {
   );
 }
 
-/**
- * @param {"best" | "kept"} kind
- * @param {string} title
- */
-function mark(kind, title) {
-  const [tone, words] = kind === "best" ? ["good", "best held-out success"] : ["watch", "kept for a rescue"];
+/** @param {string} kind */
+function mark(kind) {
+  const [tone, words, title] = MARKS[kind];
   return element("span", { class: `chip chip--${tone} checkpoint-mark`, title }, words);
 }
 
