@@ -1,4 +1,5 @@
-"""How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with a result.
+"""How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with an evaluation of
+its own and one on a suite.
 
 The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets, three
 environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ingestion import prepare_site
+from benchmarks.leaderboard_entries import fill_board
 from engine.statistics.proportions import wilson
 
 REPEATS = 7
@@ -35,7 +37,13 @@ PAGES = {
     "runs_by_best_metric": "/runs/?sort=-best:policy/entropy&columns=name,best:policy/entropy,last:reward/mean",
     "runs_last_page": "/runs/?page=200&sort=model",
     "runs_folded": "/runs/?as=configuration",
+    "leaderboard_of_runs": "/leaderboard/runs/",
     "leaderboard": "/leaderboard/",
+    "leaderboard_filtered": "/leaderboard/?q=otter+starter",
+    "leaderboard_by_tokens": "/leaderboard/?sort=tokens&show=cost",
+    "leaderboard_last_page": "/leaderboard/?page=180",
+    "leaderboard_by_configuration": "/leaderboard/?as=configuration",
+    "leaderboard_api": "/api/v1/leaderboard/entries",
 }
 
 
@@ -82,6 +90,7 @@ def fill(count: int) -> None:
         2000,
     )
     Evaluation.objects.bulk_create([evaluation(run, tag, stream) for run, tag in zip(runs, tags, strict=True)], 500)
+    fill_board(runs)
 
 
 def evaluation(run: Any, tag: str, stream: random.Random) -> Any:
@@ -107,7 +116,7 @@ def page_milliseconds(address: str) -> int:
         began = time.monotonic()
         answer = client.get(address)
         seconds.append(time.monotonic() - began)
-        if answer.status_code != 200 or b"<table" not in answer.content:
+        if answer.status_code != 200 or (b"<table" not in answer.content and b'"rows"' not in answer.content):
             raise SystemExit(f"{address} answered {answer.status_code} and no rows")
     return round(1000 * statistics.median(seconds[1:]))
 

@@ -50,6 +50,11 @@ def train_main(argv: list[str]) -> int:
 
 
 def evaluate_main(argv: list[str]) -> int:
+    if any(argument == "--suite" or argument.startswith("--suite=") for argument in argv):
+        from engine.suites.command import evaluate_suite_main
+
+        return evaluate_suite_main(argv)
+
     from engine.evaluation.command import evaluate_main as evaluate
 
     return evaluate(argv)
@@ -141,6 +146,12 @@ def preflight_main(argv: list[str]) -> int:
     return preflight(argv)
 
 
+def inspect_model_main(argv: list[str]) -> int:
+    from engine.inspection.command import inspect_main
+
+    return inspect_main(argv)
+
+
 def environment_calls_main(argv: list[str]) -> int:
     from engine.environment_calls.server import serve_main
 
@@ -161,6 +172,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "what-if": what_if_main,
     "environment-calls": environment_calls_main,
     "preflight": preflight_main,
+    "inspect-model": inspect_model_main,
 }
 
 if __name__ == "__main__":

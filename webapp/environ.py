@@ -54,6 +54,11 @@ def path(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).expanduser().absolute()
 
 
+def paths(name: str, default: Path) -> list[Path]:
+    """Folders separated by commas."""
+    return [Path(one).expanduser().absolute() for one in comma_separated(name)] or [default]
+
+
 def price(name: str) -> float | None:
     """An amount of money, or None if the variable is not set."""
     given = text(name)

@@ -15,6 +15,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 STARBOARD_DATA_DIR = environ.path("STARBOARD_DATA_DIR", BASE_DIR / "var")
 RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
 STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
+STARBOARD_PREEMPTION = environ.flag("STARBOARD_PREEMPTION", False)  # see webapp.runs.preemption
+# What evaluations on suites may use: model directories in these folders, and API keys in these variables.
+STARBOARD_MODEL_FOLDERS = environ.paths("STARBOARD_MODEL_FOLDERS", STARBOARD_DATA_DIR / "models")
+STARBOARD_ENDPOINT_KEYS = environ.comma_separated("STARBOARD_ENDPOINT_KEYS")
 
 GPU_HOUR_PRICE = environ.price("STARBOARD_GPU_HOUR_PRICE")
 CPU_HOUR_PRICE = environ.price("STARBOARD_CPU_HOUR_PRICE")
@@ -51,8 +55,12 @@ INSTALLED_APPS = [
     "webapp.trajectories",
     "webapp.whatif",
     "webapp.launching",
+    "webapp.suites",
     "webapp.sweeps",
     "webapp.evaluations",
+    "webapp.leaderboard",
+    "webapp.comparisons",
+    "webapp.reports",
     "webapp.live",
     "webapp.api",
     "workers",  # its management commands

@@ -30,6 +30,10 @@ def what_if_group(pk: int) -> str:
     return f"what_if.{pk}"
 
 
+def evaluation_group(pk: int) -> str:
+    return f"evaluation.{pk}"
+
+
 def publish_run(run_id: str, seq: int) -> None:
     """Notifies open pages that the run's rows or state changed. Never raises and never waits."""
     _publisher().publish(run_group(run_id), run_id, {"type": "run.update", "run": run_id, "seq": seq})
@@ -39,6 +43,13 @@ def publish_run(run_id: str, seq: int) -> None:
 def publish_what_if(pk: int) -> None:
     """Notifies open pages that the what-if has new events or another state. Never raises and never waits."""
     _publisher().publish(what_if_group(pk), str(pk), {"type": "what_if.update", "what_if": pk})
+
+
+def publish_evaluation(pk: int) -> None:
+    """Notifies open pages that the evaluation on a suite has more episodes or another state. Never raises and never
+    waits."""
+    update = {"type": "evaluation.update", "evaluation": pk}
+    _publisher().publish(evaluation_group(pk), f"evaluation {pk}", update)
 
 
 def dropped_updates() -> int:

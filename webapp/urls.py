@@ -21,11 +21,16 @@ urlpatterns = [
     path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.launching.urls")),
     path("runs/", include("webapp.run_pages.urls")),
+    path("models/", include("webapp.inspections.urls")),
     path("sweeps/", include("webapp.sweeps.urls")),
+    path("queue/", include("webapp.queue_pages.urls")),
+    path("", include("webapp.suites.urls")),
     path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("api-reference/", api_reference, name="api_reference"),
-    path("", include("webapp.evaluations.urls")),
+    path("", include("webapp.leaderboard.urls")),
+    path("", include("webapp.comparisons.urls")),
+    path("reports/", include("webapp.reports.urls")),
 ]
 
 handler400 = "webapp.security.pages.bad_request"

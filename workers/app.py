@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from django.conf import settings
+from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
@@ -16,17 +17,20 @@ INDEX = "workers.index_run"
 WHAT_IF = "workers.what_if"
 CALL = "workers.call_environment"
 MEASURE = "workers.measure_environments"
+INSPECT = "workers.inspect_model"
 PREFLIGHT = "workers.preflight"
 EVALUATE = "workers.evaluate_checkpoint"
+EVALUATE_SUITE = "workers.evaluate_suite"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
+SUPERVISION, EVALUATIONS = "supervision", "evaluations"  # queues
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
-# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation, facts of environments, two calls that pages
-# wait for, and runs that only check for a free slot
-SPARE_THREADS = 10
+# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint and one on a suite, facts of
+# environments, two calls that pages wait for, and runs that only check for a free slot
+SPARE_THREADS = 11
 
 
 def broker_url(redis_url: str) -> str:
@@ -52,7 +56,10 @@ app.conf.update(
         "interval_start": 0,
         "interval_step": 0,
     },
-    task_default_queue="supervision",
+    # A worker takes tasks of both queues, unless it is started for one: `python -m workers -Q evaluations`.
+    task_default_queue=SUPERVISION,
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (SUPERVISION, EVALUATIONS)],
+    task_routes={EVALUATE_SUITE: {"queue": EVALUATIONS}},
     # JSON only: whoever can write to the broker must not be able to run code here.
     accept_content=["json"],
     task_serializer="json",

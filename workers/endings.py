@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine.events import RunFailed, RunFinished
@@ -32,14 +32,18 @@ def ending_of(
     stop_requested: bool,
     interrupted: bool,
     log: str,
+    preempted: str = "",
+    pruned: str = "",
 ) -> Ending:
     """From the attempt's last event, if it reported its end, and the exit status as of `Popen` (None: unknown).
 
     `begun`: it had reported its start. `interrupted`: the machine ended the engine (Starboard was shut down, or the
-    machine restarted). No user ended the run then, so it is queued again.
+    machine restarted). No user ended the run then, so it is queued again. `preempted` and `pruned`: why Starboard asked
+    it to end, if it did.
     """
     if last is not None and not (interrupted and isinstance(last, RunFailed) and last.retryable):
-        return _as_reported(last)
+        ending = _as_reported(last)
+        return replace(ending, reason=pruned) if pruned and ending.state == RunState.STOPPED else ending
     if stop_requested:
         return Ending(
             state=RunState.STOPPED,
@@ -47,9 +51,8 @@ def ending_of(
             remedy="Resuming continues from the newest checkpoint; later steps are lost.",
         )
     if interrupted:
-        return Ending(
-            state=RunState.QUEUED, reason="Interrupted with its machine; continues from its newest checkpoint."
-        )
+        why = preempted or "Interrupted with its machine."
+        return Ending(state=RunState.QUEUED, reason=f"{why} It continues from its newest checkpoint.")
     if exit_status == USAGE_EXIT:
         return Ending(
             state=RunState.FAILED,

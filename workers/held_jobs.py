@@ -7,6 +7,7 @@ kinds is in their own modules, which `workers/job_kinds.py` lists.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import subprocess
 import threading
@@ -51,6 +52,7 @@ class HeldJob(ABC, Generic[AnyJob]):
     played: ClassVar[str] = "played"  # what a worker has done with one
     again: ClassVar[str]  # what to do if the worker went away
     look_seconds: ClassVar[float] = POLL_SECONDS
+    grace_seconds: ClassVar[float] = 0.0  # of an engine that is ended early, after SIGTERM, to store what it has done
 
     def __init__(self, job: AnyJob) -> None:
         self.job = job
@@ -143,6 +145,10 @@ class HeldJob(ABC, Generic[AnyJob]):
         child = start(command, self.job.log, cookie=cookie, variables=self.variables())
         try:
             interruption = self._watch(child, shutdown)
+            if interruption and self.grace_seconds:
+                child.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(self.grace_seconds)
         finally:
             if left := sweep(cookie, seconds=SWEEP_SECONDS).left:
                 log.warning("%s %d: processes %s did not end", self.model.NOUN, self.job.pk, left)

@@ -7,6 +7,7 @@ from typing import Any
 from workers.evaluations import HeldEvaluation
 from workers.held_jobs import HeldJob
 from workers.preflights import HeldPreflight
+from workers.suite_evaluations import HeldSuiteEvaluation
 from workers.what_if import HeldWhatIf
 
-KINDS: tuple[type[HeldJob[Any]], ...] = (HeldWhatIf, HeldPreflight, HeldEvaluation)
+KINDS: tuple[type[HeldJob[Any]], ...] = (HeldWhatIf, HeldPreflight, HeldEvaluation, HeldSuiteEvaluation)

@@ -6,6 +6,7 @@ supervisor takes over.
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from typing import Any
@@ -33,7 +34,7 @@ from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
-from workers.process import Liveness, Sweep, find_leader, identity_from_row, start_engine, sweep
+from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
 from workers.restarts import after_fault
 from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, truncate_partial_line
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_FIELDS = [
     "epoch", "state", "requested", "checkpoint_requests", "stop_requests", "stop_requested_at",
-    "settings_revision", "settings_changes",
+    "settings_revision", "settings_changes", "preempted",
 ]  # fmt: skip
 OUTAGE_PAUSE = 1.0
 FINISHING = frozenset({"update", "checkpoint"})  # phases that a stopping engine completes
@@ -88,6 +89,7 @@ class Supervisor:
         self.heartbeat_due = Every(min(1.0, limits.assess))
         self.written_request: tuple[str, int, int] | None = None
         self.last_event_at: float | None = None
+        self.asked_to_yield = False  # a supervisor that takes over asks again, which does no harm
 
     def supervise(self) -> None:
         self.bridge.drain()
@@ -201,6 +203,14 @@ class Supervisor:
                 log.warning("Run %s: control.json cannot be written, retrying: %s", self.run.pk, error)
         if engine is not None:
             self.escalation.advance(engine, stop_requests=self.run.stop_requests, overdue=self._overdue())
+            self._preempt_if_asked(engine)
+
+    def _preempt_if_asked(self, engine: EngineHandle) -> None:
+        """The signal by which engines save a checkpoint and exit, to be resumed later. One is enough, and nothing
+        follows it: an engine that takes its time only keeps its slot for longer."""
+        if self.run.preempted and not self.asked_to_yield and self.run.requested != Request.STOP:
+            self.asked_to_yield = True
+            send_signal(engine.identity, signal.SIGTERM)
 
     def _overdue(self) -> bool:
         if self.last_event_at is None and self._last_event() is not None:
@@ -258,7 +268,7 @@ class Supervisor:
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
-        self.run.refresh_from_db(fields=["requested", "state"])
+        self.run.refresh_from_db(fields=["requested", "state", "pruned", "preempted"])
         self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
 
     def _ending(self, exit_status: int | None) -> Ending:
@@ -267,9 +277,15 @@ class Supervisor:
             exit_status,
             begun=self._has_begun(),
             stop_requested=self.run.requested == Request.STOP,
-            interrupted=is_interrupted(self.run) or (exit_status == INTERRUPTED_EXIT and self._has_begun()),
+            interrupted=is_interrupted(self.run) or (self._was_asked_to_yield(exit_status) and self._has_begun()),
             log=log_tail(self.run.directory / "engine.log"),
+            preempted=self.run.preempted,
+            pruned=self.run.pruned,
         )
+
+    def _was_asked_to_yield(self, exit_status: int | None) -> bool:
+        """The exit status of an adopted engine is unknown."""
+        return exit_status == INTERRUPTED_EXIT or bool(self.run.preempted)
 
     def _last_event(self) -> RunFinished | RunFailed | None:
         """The event with which this attempt reported its end, if any."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
-from webapp.runs import queue
+from webapp.runs import preemption, queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
 from webapp.sweeps.advancing import advance_all
-from workers import environment_calls, housekeeping, lease, turns
-from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, MEASURE, SUPERVISE, app
+from workers import environment_calls, housekeeping, lease, model_inspections, turns
+from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, INSPECT, MEASURE, SUPERVISE, app
 from workers.held_jobs import HeldJob
 from workers.indexing import index
 from workers.job_kinds import KINDS
@@ -26,11 +26,13 @@ SHUTDOWN = threading.Event()
 
 @app.task(name=SUPERVISE)
 def supervise_run(run_id: str) -> None:
-    """Supervises the run if it is live and has no supervisor, else the next of the queue if there is a slot for it."""
+    """Supervises the run if it is live and has no supervisor, else the next of the queue if there is a slot for it, or
+    will be once a run of lower priority has given up its own."""
     if SHUTDOWN.is_set():
         return
     claimed = turns.claim(run_id)
     if claimed is None:
+        preemption.preempt()
         queue.report()
         return
     supervise(*claimed, SHUTDOWN)
@@ -79,6 +81,12 @@ def call_environment(key: str, call: str, config: dict[str, Any], arguments: dic
 def measure_environments() -> None:
     """Measures the facts of environments that have none."""
     environment_calls.measure_environments(SHUTDOWN)
+
+
+@app.task(name=INSPECT)
+def inspect_model(key: str, path: str, seconds: float) -> None:
+    """Answers what a page asks about a model, in the list `key` of Redis."""
+    model_inspections.answer_inspection(key, path, seconds)
 
 
 @app.task(name=INDEX)

@@ -6,7 +6,7 @@ import uuid
 
 from django.db import transaction
 
-from webapp.runs import queue
+from webapp.runs import preemption, queue
 from webapp.runs.models import Run
 from webapp.runs.services import enqueue, move
 from webapp.runs.states import SUPERVISED, RunState
@@ -39,7 +39,9 @@ def take_next() -> tuple[str, int] | None:
 
 
 def dispatch_next() -> None:
-    """Sends each run with a free slot to a worker, and updates what the others wait for."""
+    """Sends each run with a free slot to a worker, and updates what the others wait for. Without a free slot, runs of
+    lower priority may have to give up theirs."""
     for run_id in queue.due():
         enqueue(run_id)
+    preemption.preempt()
     queue.report()

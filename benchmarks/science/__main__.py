@@ -3,6 +3,8 @@
 Results go to `docs/findings/NAME.json` and `.svg`; run directories stay in `--runs` (default `var/science`), so that an
 interrupted sweep resumes. An experiment is written as soon as all its runs are finished. All of them take about three
 hours on two cores. `--list` shows the experiments; `--redraw` trains nothing, and plots the stored results again.
+
+One that is a sweep is also launched on a site with `--launch`, and measured from there with `--sweep NUMBER`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; each takes one core")
     parser.add_argument("--list", action="store_true", help="show the question of each experiment")
     parser.add_argument("--redraw", action="store_true", help="plot stored results again, train nothing")
+    parser.add_argument("--launch", action="store_true", help="launch it as a sweep of the site of `starboard login`")
+    parser.add_argument("--sweep", type=int, metavar="NUMBER", help="read the runs of this sweep of the site")
     options = parser.parse_args()
     wanted = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
     if options.list:
@@ -39,9 +43,28 @@ def main() -> int:
     elif options.redraw:
         for experiment in wanted:
             show(experiment, json.loads((FINDINGS / f"{experiment.name}.json").read_text()))
+    elif options.launch or options.sweep is not None:
+        on_the_site(parser, wanted, options)
     else:
         run(wanted, options.runs, jobs=options.jobs)
     return 0
+
+
+def on_the_site(parser: argparse.ArgumentParser, wanted: list[Experiment], options: argparse.Namespace) -> None:
+    sweeps = [one.name for one in EXPERIMENTS.values() if one.sweep]
+    if len(wanted) != 1 or not wanted[0].sweep:
+        parser.error(f"--launch and --sweep take one experiment that is a sweep: {', '.join(sweeps)}")
+    try:
+        from benchmarks.science import on_site
+    except ModuleNotFoundError:
+        parser.error("the client is not installed: uv pip install ./client")
+    if options.launch:
+        say(on_site.launch(wanted[0], jobs=options.jobs))
+        return
+    on_site.fetch(wanted[0], options.sweep, options.runs)
+    if not is_done(wanted[0], options.runs):
+        parser.error(f"sweep {options.sweep} has runs that have not finished")
+    report(wanted[0], options.runs)
 
 
 def run(wanted: list[Experiment], root: Path, *, jobs: int) -> None:

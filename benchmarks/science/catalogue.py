@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.science.experiment import Arm, Experiment, sweep
+from benchmarks.science.experiment import Arm, Experiment, of_sweep, sweep
 
 LEAN = ("evaluation.every=0", "evaluation.final_episodes=512", "checkpoint.keep=1", "capture.every=0")
 SHORT = ("steps=60", "diagnostics.gradients_every=10", *LEAN)
@@ -35,11 +35,9 @@ _ALL = (
         arms=sweep("filter.largest", {"largest reward std": "true", "smallest reward std": "false"}),
         curves=("rollout/success", "optim/grad_norm", "policy/entropy"),
     ),
-    Experiment(
-        name="action_budget",
+    of_sweep(
+        "action_budget",
         question="How many actions should one turn take?",
-        changes=SHORT,
-        arms=sweep("environments.0.max_actions_per_turn", {str(count): str(count) for count in range(1, 6)}),
         curves=("rollout/success", "rollout/turns", "policy/entropy"),
     ),
     Experiment(

@@ -10,24 +10,29 @@ from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
 from starboard_client.models import (
+    Entry,
     EventPage,
     Launched,
     LogPiece,
     MetricColumns,
+    Pair,
     Preset,
     Received,
     Run,
     RunDetail,
     RunPage,
 )
+from starboard_client.reports import ReportCalls
+from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
 EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
+ENTRIES_AT_ONCE = 100
 
 
-class Starboard:
+class Starboard(SweepCalls, ReportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.
@@ -87,6 +92,35 @@ class Starboard:
 
     def presets(self) -> list[Preset]:
         return [Preset.model_validate(one) for one in self._http.get("presets/")["presets"]]
+
+    def leaderboards(self) -> dict[str, int]:
+        """The number of entries by suite, the suite with most first."""
+        return {one["name"]: one["entries"] for one in self._http.get("leaderboard/")["suites"]}
+
+    def entries(
+        self,
+        suite: str = "",
+        *,
+        sort: str = "-success",
+        per: Literal["entry", "configuration"] = "entry",
+        baseline: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Entry]:
+        """Entries of a suite that are ranked together, page by page; by default of the suite with most."""
+        after: int | None = 1
+        left = limit
+        while after is not None and (left is None or left > 0):
+            page = self._http.get(
+                "leaderboard/entries", suite=suite or None, sort=sort, per=per, baseline=baseline, after=after,
+                limit=ENTRIES_AT_ONCE,
+            )  # fmt: skip
+            found = page["rows"] if left is None else page["rows"][:left]
+            yield from (Entry.model_validate(one) for one in found)
+            after, left = page["next"], None if left is None else left - len(found)
+
+    def compare_entries(self, first: int, other: int) -> Pair:
+        """Two evaluations problem by problem."""
+        return Pair.model_validate(self._http.get("leaderboard/pair", first=first, other=other))
 
     def launch(
         self,

@@ -112,3 +112,30 @@ class Preset(Answer):
     key: str
     title: str
     description: str
+
+
+class Entry(Answer):
+    """A row of a leaderboard. `values` has value, low and high of the 95% interval by column; None is unknown."""
+
+    evaluation: int
+    name: str
+    rank: int | None
+    ranks: tuple[int, int] | None = None
+    ties: str = ""
+    training_seeds: list[int | None] = Field(default_factory=list)
+    difference: float | None = None
+    p: float | None = None
+    values: dict[str, tuple[float | None, float | None, float | None] | None] = Field(default_factory=dict)
+
+
+class Pair(Answer):
+    """`first - other`; `not_comparable` says why they are not compared."""
+
+    not_comparable: list[str]
+    difference: float
+    low: float
+    high: float
+    p: float
+    shared: int
+    solved_by_first: list[dict[str, Any]]
+    solved_by_other: list[dict[str, Any]]

@@ -42,8 +42,8 @@ class SequenceMeanTokenSumNorm(_Aggregation):
         100,
         ge=1,
         le=1_000_000,
-        description="The constant, in tokens: about the sampled tokens of a long trajectory. Larger makes the policy "
-        "loss smaller relative to the entropy bonus and KL.",
+        description="The constant, in tokens: about the sampled tokens of a long trajectory. Larger makes the loss, "
+        "entropy bonus and KL included, smaller.",
     )
 
     @property

@@ -123,9 +123,7 @@ class TopP(_Ranked):
         "softmax of the scores (RAGEN v2's tables); keeps nearly all groups when scores are close.",
     )
     metric: ShareMetric = Field("reward_variance", description=SCORE)
-    epsilon: float = Field(
-        0.01, ge=0, le=1, description="variance, std: slack. A step with less total mass than this is skipped."
-    )
+    epsilon: float = Field(0.01, ge=0, lt=1, description="variance, std: slack, as a share of the mass to keep.")
 
     @property
     def score_metric(self) -> GroupMetric:
@@ -211,11 +209,9 @@ def threshold_of(scores: Sequence[float], kept: Sequence[int], *, largest: bool 
 
 
 def _walk(masses: list[float], value: float, epsilon: float) -> int:
-    """Groups walked until they hold `value * total - epsilon`; 0 when that is nothing, or never reached."""
-    wanted = value * sum(masses) - epsilon
+    """Groups walked until they hold `value * total * (1 - epsilon)`, in whatever unit returns are."""
+    wanted = value * sum(masses) * (1 - epsilon)
     held, count = 0.0, 0
-    if wanted <= 0:
-        return 0
     for mass in masses:
         if held >= wanted or mass <= 0:
             break

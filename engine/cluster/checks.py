@@ -1,4 +1,4 @@
-"""Checks that a run can work on a cluster, made before anything starts: by the form, and again at launch.
+"""Checks that a run can work on its machines, made before anything starts: by the form, and again at launch.
 
 Only certain problems refuse a run; a run that may not fit gets a warning. No torch and no Ray.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from engine.cluster.local_memory import LocalMemory, estimate_local
 from engine.cluster.memory import MemoryEstimate, estimate, format_bytes
 from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
@@ -34,7 +35,7 @@ class Findings:
 
     problems: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    memory: MemoryEstimate | None = None
+    memory: MemoryEstimate | LocalMemory | None = None
     unknown: str = ""
 
 
@@ -42,7 +43,46 @@ def this_machine() -> Machine | None:
     """None if `RAY_ADDRESS` names a cluster, whose machines are not known."""
     if os.environ.get("RAY_ADDRESS", "local") not in ("", "local"):
         return None
+    return own_machine()
+
+
+def own_machine() -> Machine:
     return Machine(gpus=local_gpu_memory(), memory=psutil.virtual_memory().total)
+
+
+def check_machine(config: RunConfig, machine: Machine | None) -> Findings:
+    """Checks a run on `machine`, or on an unknown cluster."""
+    if config.backend == "ray":
+        return check_cluster(config, machine)
+    return check_local(config, machine or own_machine())
+
+
+def check_local(config: RunConfig, machine: Machine) -> Findings:
+    """Checks the memory of a run in one process, on the largest GPU of `machine` if it has any."""
+    found = Findings()
+    try:
+        shape = model_shape(config.model.path)
+    except ModelError as error:
+        found.unknown = str(error)
+        return found
+    memory = found.memory = estimate_local(config, shape, gpu=bool(machine.gpus))
+    where, room = ("a GPU", max(machine.gpus)) if machine.gpus else ("this machine", machine.memory)
+    if memory.certain > room:
+        found.problems["model.path"] = (
+            f"The run needs at least {format_bytes(memory.certain)}, and {where} has {format_bytes(room)}: weights, "
+            "gradients and the optimiser. Use model.lora, a smaller model, or several learners with the ray backend."
+        )
+    elif memory.total > room:
+        found.warnings.append(
+            f"The run may need up to {format_bytes(memory.total)}, and {where} has {format_bytes(room)}. "
+            + (
+                "Lower rollout.groups, rollout.max_context_tokens or evaluation.episodes."
+                if memory.sampling == memory.total
+                else f"Lower optimizer.micro_batch_tokens, which is {memory.tokens:,}, or turn "
+                "optimizer.gradient_checkpointing on."
+            )
+        )
+    return found
 
 
 def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
@@ -59,22 +99,22 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
     except ModelError as error:
         found.unknown = str(error)
         return found
-    found.memory = estimate(config, shape, gpu=gpu)
+    memory = found.memory = estimate(config, shape, gpu=gpu)
     if config.cluster.sampler == "vllm":
         _check_vllm(found, config, shape)
     if machine is not None and gpu and machine.gpus:
-        _check_gpu(found, config, found.memory, max(machine.gpus))
+        _check_gpu(found, config, memory, max(machine.gpus))
     elif machine is not None and not gpu:
-        _check_own_memory(found, found.memory, machine.memory)
+        _check_own_memory(found, memory, machine.memory)
     return found
 
 
 def require_feasible(config: RunConfig) -> None:
     """`ConfigError` for the first problem."""
     machine = this_machine()
-    for name, why in check_cluster(config, machine).problems.items():
+    for name, why in check_machine(config, machine).problems.items():
         raise ConfigError(f"{name}: {why}")
-    if config.cluster.sampler == "vllm" and (machine is not None or is_installed()):
+    if config.backend == "ray" and config.cluster.sampler == "vllm" and (machine is not None or is_installed()):
         _require_loadable_vllm()
 
 

@@ -80,7 +80,8 @@ class LearnerActor:
         model = self.learner.model
         self.export_model: Any = None  # a whole model on the CPU to save from, where shards cannot be saved directly
         if notes and self.rank == 0:
-            self.export_model = load_model(self.config.model.path)[0]
+            chosen = self.config.model
+            self.export_model = load_model(chosen.path, chat_template=chosen.chat_template)[0]
         return {
             "progress": progress,
             "notes": notes,

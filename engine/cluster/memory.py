@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from engine.config import RunConfig
-from engine.config.learning import ON_A_CPU, ON_A_GPU
+from engine.config.learning import LOGITS_AT_ONCE, ON_A_CPU, ON_A_GPU
 from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 FLOAT, HALF = 4, 2  # bytes
@@ -110,11 +110,11 @@ class MemoryEstimate:
     def sentences(self) -> list[str]:
         where = "of a GPU" if self.gpu else "of memory"
         cache = f"for {self.rows:,} trajectories of {self.context:,} tokens"
-        sampler = _listed(self.sampler.parts()).replace("cache", f"cache {cache}", 1)
+        sampler = listed(self.sampler.parts()).replace("cache", f"cache {cache}", 1)
         found = [
             f"{_each(self.samplers, 'sampler')} needs about {format_bytes(self.sampler.total)} {where}: {sampler}.",
             f"{_each(self.learners, 'learner')} needs at most about {format_bytes(self.learner.total)} {where}, with "
-            f"{self.tokens:,} tokens at once: {_listed(self.learner.parts())}.",
+            f"{self.tokens:,} tokens at once: {listed(self.learner.parts())}.",
         ]
         if self.learner.loading == self.learner.total:
             found.append(
@@ -204,9 +204,10 @@ def learner_memory(
     """One of `learners` learners. `tokens` go through the model at once, `sampled` of them with a log-probability.
 
     - Weights, gradients and AdamW's two moments are float32 of the parameters that train, 4 + 4 + 8 bytes each; with
-      LoRA the frozen ones are 4 bytes each and the adapter trains. FSDP2 gives each learner an even part of every
-      weight's first axis, rounded up (`fully_shard` of PyTorch's documentation); an embedding that is also the head
-      stays whole, as `engine.training.sharding` has it.
+      LoRA the frozen ones are 4 bytes each and the adapter trains. A single learner that computes in bfloat16 keeps
+      frozen matrices in it, 2 bytes each (`engine.policies.frozen_weights`). FSDP2 gives each learner an even part of
+      every weight's first axis, rounded up (`fully_shard` of PyTorch's documentation); an embedding that is also the
+      head stays whole, as `engine.training.sharding` has it.
     - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
       nothing.
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
@@ -232,14 +233,16 @@ def learner_memory(
 
     everything = FLOAT * _count([*base.values(), *added.values()])
     copied = FLOAT * _count([*body.values(), *added.values()]) + value_head
-    own_reference = part(base) if reference and not lora_rank else 0
-    of_critic = part({**body, **added}, tied=False) + value_head
+    halved = HALF * _count(shape.matrices.values()) if half and learners == 1 else 0
+    halved_base = halved if lora_rank else 0
+    own_reference = part(base) - halved if reference and not lora_rank else 0
+    of_critic = part({**body, **added}, tied=False) - halved_base + value_head
     critic_moments = MOMENTS * (part(trained_body, tied=False) + value_head)
     gathered_state = MOMENTS * FLOAT * _count(trained.values())
     if critic:
         gathered_state += MOMENTS * (FLOAT * _count(trained_body.values()) + value_head) + copied
     several = learners > 1 and shape.in_parts
-    of_all = part({**base, **added})
+    of_all = part({**base, **added}) - halved_base
     largest = FLOAT * max(map(prod, base.values()), default=0)
     whole_ones = max(everything if reference and not lora_rank else 0, own_reference + copied if critic else 0)
     saved = min(max(everything, gathered_state), FILE_BYTES + largest)
@@ -250,7 +253,9 @@ def learner_memory(
         moments=MOMENTS * part(trained),
         reference=own_reference,
         critic=of_critic + critic_moments if critic else 0,
-        activations=activation_bytes(shape, tokens=tokens, sampled=sampled, half=half, checkpointing=checkpointing),
+        activations=activation_bytes(
+            shape, tokens=tokens, sampled=sampled, half=half, checkpointing=checkpointing, rounded=not halved_base
+        ),
         gathered=_gathered(shape) if learners > 1 else 0,
         stepping=part(trained) if gpu else 0,
         loading=of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones,
@@ -265,7 +270,7 @@ def activation_bytes(
     sampled: int,
     half: bool = False,
     checkpointing: bool = False,
-    trained: bool = True,
+    rounded: bool = True,
 ) -> int:
     """What autograd saves of one micro-batch for the backward pass, at most, in a gated decoder such as Qwen2 or Llama.
 
@@ -280,10 +285,8 @@ def activation_bytes(
 
     which for float32 is what PyTorch 2.13 saves, to the byte. Attention saves no scores (FlashAttention,
     arXiv 2205.14135). Recomputing activations leaves D float32 of each token and layer, and all of one layer (Chen et
-    al., arXiv 1604.06174). The head and the loss save log-probabilities and probabilities of all V tokens of the
-    vocabulary for each sampled token, and need three more tensors of that size in the backward pass: 5 V float32. In
-    bfloat16 autograd also saves a copy of each matrix, half its size and not sharded; with recomputed activations, of
-    one layer at a time.
+    al., arXiv 1604.06174). In bfloat16 autograd also saves a `rounded` copy of each float32 matrix, half its size and
+    not sharded; with recomputed activations, of one layer at a time. For the head see `head_bytes`.
     """
     size = HALF if half else FLOAT
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
@@ -292,11 +295,23 @@ def activation_bytes(
         FLOAT * (4 * shape.hidden + shape.heads + 2) + size * (inputs + 2 * queries + 2 * keys + 4 * shape.intermediate)
     )
     last = tokens * FLOAT * 3 * shape.hidden + sampled * FLOAT * shape.hidden
-    head = 5 * sampled * FLOAT * shape.vocabulary
-    copies = HALF * _count(shape.matrices.values()) if half else 0
+    head = head_bytes(shape, sampled=sampled)
+    copies = HALF * _count(shape.matrices.values()) if half and rounded else 0
     if checkpointing:
         return shape.layers * tokens * FLOAT * shape.hidden + last + max(head, layer + copies // shape.layers)
     return shape.layers * layer + last + head + copies
+
+
+def head_bytes(shape: ModelShape, *, sampled: int) -> int:
+    """The head's logits and what the backward pass computes of them, at most.
+
+    Log-probabilities and probabilities of all V tokens of the vocabulary for each sampled token, and three more tensors
+    of that size in the backward pass: 5 V float32. They are held for as many tokens as have `LOGITS_AT_ONCE` logits
+    (`engine.policies.token_scores`); the head's gradient from one such chunk is added to that of the others.
+    """
+    most = max(1, LOGITS_AT_ONCE // shape.vocabulary)
+    summand = shape.hidden * shape.vocabulary if sampled > most else 0
+    return FLOAT * (5 * min(sampled, most) * shape.vocabulary + summand)
 
 
 def vllm_memory(
@@ -375,7 +390,7 @@ def format_bytes(size: float) -> str:
     return f"{size:.0f} {unit}" if size >= 100 or unit == "bytes" else f"{size:.1f} {unit}"
 
 
-def _listed(parts: list[tuple[str, int]]) -> str:
+def listed(parts: list[tuple[str, int]]) -> str:
     return ", ".join(f"{name} {format_bytes(size)}" for name, size in parts)
 
 

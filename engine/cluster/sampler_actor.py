@@ -45,7 +45,8 @@ class SamplingBackend(Protocol):
 
 class TorchSampling:
     def __init__(self, config: RunConfig) -> None:
-        self.model, _ = load_model(config.model.path, device=device())
+        template = config.model.chat_template
+        self.model, _ = load_model(config.model.path, device=device(), chat_template=template)
         compute_in(self.model, config.optimizer.precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
 
@@ -117,7 +118,8 @@ class SamplerActor:
             else VllmSampling(self.config, self.rows, self.transfer)
         )
         think, stops = self.config.rollout.think, stop_token_ids_of(path)
-        self.context = ContextManager(load_tokenizer(path), think=think, stops=stops)
+        tokenizer = load_tokenizer(path, chat_template=self.config.model.chat_template)
+        self.context = ContextManager(tokenizer, think=think, stops=stops)
         self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.backend.context_tokens)
 
     def location(self) -> ActorLocation:

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.policies.loading import LanguageModel, logits_of
+from engine.policies.loading import LanguageModel, run_body
+from engine.policies.token_scores import token_scores
 
 Ids = Sequence[int]
 
@@ -139,7 +140,7 @@ def cross_score(
     parts = [[part.to(device) for part in _pad(thoughts[i : i + batch])] for i in range(0, len(thoughts), batch)]
     columns = []
     for prompt in prompts:
-        head = model.base_model(input_ids=torch.tensor([list(prompt)], device=device), use_cache=True)
+        head = run_body(model.base_model, input_ids=torch.tensor([list(prompt)], device=device), use_cache=True)
         columns.append(torch.cat([_continue(model, head, ids, mask, temperature) for ids, mask in parts]))
     return torch.stack(columns, dim=1)
 
@@ -152,14 +153,13 @@ def _continue(model: LanguageModel, head: Any, thoughts: Tensor, mask: Tensor, t
     length = head.last_hidden_state.shape[1]
     positions = length + torch.arange(width, device=thoughts.device)[None].expand(count, -1)
     # thoughts are padded on the right, where causal attention never looks, so no attention mask is needed
-    body = model.base_model(
-        input_ids=thoughts, position_ids=positions, past_key_values=cache, use_cache=True
+    body = run_body(
+        model.base_model, input_ids=thoughts, position_ids=positions, past_key_values=cache, use_cache=True
     ).last_hidden_state
     # the prompt's last state predicts the first token, each thought token the next
     hidden = torch.cat([head.last_hidden_state[:, -1:].expand(count, -1, -1), body[:, :-1]], dim=1)  # (M, T, D)
-    logprobs = torch.log_softmax(logits_of(model, hidden[mask]).float() / temperature, dim=-1)
     found = torch.zeros(mask.shape, device=mask.device)
-    found[mask] = logprobs.gather(-1, thoughts[mask][:, None]).squeeze(-1)
+    found[mask] = token_scores(model, hidden[mask], thoughts[mask], temperature=temperature)[0]
     return found.sum(dim=1)
 
 

@@ -84,6 +84,12 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         name="kl_high", metric="policy/kl", severity="warn", steps=3, limit=0.1,
         subject="KL to the sampling policy", advice=f"Updates are too large. {_GENTLER}",
     ),
+    AboveConfig(
+        name="sampler_kl", metric="policy/sampler_kl", severity="warn", steps=3, limit=0.02,
+        subject="KL between sampler and learner",
+        advice="They do not compute the same model, so the policy is trained on what it did not sample: check "
+        "optimizer.precision and the sync probe; lower the learning rate if cluster.overlap is on.",
+    ),
     GainsConfig(
         name="invalid_actions", metric="rollout/invalid_action_rate", severity="warn", steps=5, limit=0.1,
         subject="The share of responses with an invalid action",

@@ -149,8 +149,8 @@ RULE_PRESETS: dict[str, RulePreset] = {
     ),
     "optimisation": RulePreset(
         "Optimisation",
-        "Gradient spikes, large updates, clipping and skipped updates.",
-        (*_default("grad_norm_spike", "kl_high", "skipped_updates", cooldown=10), _CLIPPED),
+        "Gradient spikes, large updates, clipping, skipped updates, and a sampler that differs from the learner.",
+        (*_default("grad_norm_spike", "kl_high", "skipped_updates", "sampler_kl", cooldown=10), _CLIPPED),
     ),
     "papers": RulePreset(
         "All signs of the papers",

@@ -14,6 +14,7 @@ from engine.environments.feasibility import SolutionLengths, action_budget, feas
 from engine.environments.optimal import actions_to_go, optimal_play
 from engine.play import EpisodeByHand
 from engine.rollout.prompts import first_prompt, next_turn
+from engine.suites import resolve as suites
 
 Answer = dict[str, Any]
 STATES = 4
@@ -109,6 +110,15 @@ def distances(config: EnvironmentConfig, *, seed: int, turns: list[Any], seconds
     return {"to_go": actions_to_go(config, seed, turns, seconds=seconds_for_all)}
 
 
+def held_out_problems(
+    config: EnvironmentConfig, *, first_seed: int, count: int, seeds: list[int], limit: float
+) -> Answer:
+    """Problems for a suite: `count` different ones, or those of `seeds`, with the seeds of training problems."""
+    if seeds:
+        return asdict(suites.given_problems(config, seeds))
+    return asdict(suites.held_out_problems(config, first_seed=first_seed, count=count, seconds=limit))
+
+
 CALLS: dict[str, Callable[..., Answer]] = {
     "states": states,
     "baselines": baselines,
@@ -118,6 +128,7 @@ CALLS: dict[str, Callable[..., Answer]] = {
     "actions": actions,
     "optimal": optimal,
     "distances": distances,
+    "held_out_problems": held_out_problems,
 }
 
 

@@ -73,6 +73,8 @@ class Environment(gymnasium.Env[str, Any]):
     title: ClassVar[str]
     summary: ClassVar[str]  # one sentence for the list of environments
     Config: ClassVar[type[EnvironmentParameters]]
+    # Raised when rules, texts or rewards change, so that earlier results no longer compare with later ones.
+    version: ClassVar[int] = 1
     default_instruction: ClassVar[str]  # one or two sentences for the system prompt; users may replace it
     default_budget: ClassVar[dict[str, int]]  # max_turns, max_actions_per_turn, max_actions, max_response_tokens
     # fields of `EnvironmentLimits` where the usual limits do not do, such as {"step_seconds": 300} for a slow verifier

@@ -16,7 +16,8 @@ from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
 from engine.evaluation.recording import checkpoint_step, record, require_recordable
 from engine.evaluation.seeds import read_seeds, seed_range
 
-DESCRIPTION = """Play held-out problems with a checkpoint, a local model or an endpoint, and report its success rate."""
+DESCRIPTION = """Play held-out problems with a checkpoint, a local model or an endpoint, and report its success rate.
+With --suite NAME, evaluate on a suite: `python -m engine evaluate --suite frozen-lake --help`."""
 
 
 def parser() -> argparse.ArgumentParser:

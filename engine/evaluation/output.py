@@ -13,10 +13,11 @@ from engine.config import RunConfig
 from engine.errors import ConfigError
 from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
+from engine.evaluation.revision import REVISION
 from engine.evaluation.summary import Summary
 
 ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
-VERSION = 1  # of how episodes are played and counted; only results of one version compare
+
 
 ROLLOUT_FIELDS = {"think", "context", "max_context_tokens"}
 
@@ -44,7 +45,7 @@ def write(outcome: Outcome, config: RunConfig, path: Path) -> None:
 def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
     """Everything needed to compare these results with others."""
     return {
-        "evaluator": VERSION,
+        "evaluator": REVISION,
         "complete": outcome.complete,
         "failure": str(outcome.failure) if outcome.failure else "",
         "model": outcome.model,

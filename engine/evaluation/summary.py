@@ -10,7 +10,7 @@ from typing import Any
 from engine.evaluation.results import Result
 from engine.statistics.bootstrap import bootstrap_mean
 from engine.statistics.clustered import METHODS, rerun_error, success_interval
-from engine.statistics.pass_at_k import suite_pass_all_k, suite_pass_at_k
+from engine.statistics.pass_at_k import shown_k, suite_pass_all_k, suite_pass_at_k
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +91,6 @@ def summarise(results: list[Result], *, samples: int) -> Summary:
         parse_failures=sum(result.parse_failures for result in results),
         stops=dict(sorted(Counter(result.stop for result in results).items())),
     )
-
-
-def shown_k(samples: int) -> list[int]:
-    """1, 2, 4, … and `samples` itself. 6: 1, 2, 4, 6."""
-    powers = [2**power for power in range(samples.bit_length()) if 2**power < samples]
-    return [*powers, samples]
 
 
 def _sum(counts: list[int | None]) -> int | None:

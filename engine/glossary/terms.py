@@ -27,6 +27,19 @@ TERMS = (
         meaning="The rewards and penalties of a turn and of all later turns of its trajectory.",
     ),
     Term(
+        key="suite",
+        title="Suite",
+        meaning="What models are evaluated on: environments, held-out problems of each, sampling, samples per problem "
+        "and budgets. It has versions, and a version that has been evaluated does not change any more.",
+    ),
+    Term(
+        key="comparability-key",
+        title="Comparability key",
+        meaning="The hash of everything that decides whether two evaluations on a suite compare: environments and "
+        "their versions, problems, sampling, budgets and scoring. Only evaluations with the same key are ranked "
+        "together.",
+    ),
+    Term(
         key="engine-slot",
         title="Engine slot",
         meaning="One of the engines that may be loaded at once (STARBOARD_MAX_PARALLEL_RUNS). A run holds its slot "
@@ -36,6 +49,7 @@ TERMS = (
         key="queue",
         title="Queue",
         meaning="Runs that wait for an engine slot. The next one is that with the highest priority, and of several "
-        "with the same priority the one that was queued first. Moving a run up or down sets priorities.",
+        "with the same priority users take turns, and of one user's runs the oldest is next. Moving a run sets "
+        "priorities.",
     ),
 )

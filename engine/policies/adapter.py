@@ -31,7 +31,7 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
     from peft import inject_adapter_in_model
 
     try:
-        inject_adapter_in_model(_peft_config(lora), model, adapter_name=NAME)
+        inject_adapter_in_model(_peft_config(lora, _targets(model, lora)), model, adapter_name=NAME)
     except ValueError as error:
         linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
         raise ModelError(
@@ -62,10 +62,19 @@ def fresh_weight(name: str, weight: Tensor) -> Tensor:
     return torch.empty(weight.shape).uniform_(-most, most, generator=stream)
 
 
-def _peft_config(lora: LoraSection) -> Any:
+def _targets(model: LanguageModel, lora: LoraSection) -> list[str]:
+    """Names of the layers to adapt. peft's own all-linear includes merged experts, which are no linear layers."""
+    from transformers.pytorch_utils import Conv1D
+
+    if lora.targets != "all-linear":
+        return lora.targets.replace(" ", "").split(",")
+    body = model.base_model.named_modules()
+    return sorted({name.rpartition(".")[2] for name, part in body if isinstance(part, (nn.Linear, Conv1D))})
+
+
+def _peft_config(lora: LoraSection, targets: list[str]) -> Any:
     from peft import LoraConfig
 
-    targets = lora.targets if lora.targets == "all-linear" else lora.targets.replace(" ", "").split(",")
     return LoraConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, task_type="CAUSAL_LM")
 
 
@@ -110,7 +119,7 @@ def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) 
     weight = whole(layer.get_base_layer().weight)
     own = {name: whole(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
     update: Tensor = functional_call(_Update(layer), {f"layer.{name}": part for name, part in own.items()}, ())
-    return weight + update.detach().to(weight.dtype)
+    return weight.to(update.dtype) + update.detach()
 
 
 class _Update(nn.Module):
@@ -139,7 +148,7 @@ def save_adapter(
     from safetensors.torch import save_file
 
     directory.mkdir(parents=True)
-    config = _peft_config(lora)
+    config = _peft_config(lora, sorted({name.rpartition(".")[2] for name in adapted(model)}))
     config.base_model_name_or_path, config.inference_mode = base, True
     config.save_pretrained(directory)
     own = get_peft_model_state_dict(model, state_dict=state, adapter_name=NAME)

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engine.policies.attention_masks import attention_mask
+from engine.policies.finite import check_finite
 from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
 from engine.rollout.types import Response
@@ -36,7 +38,10 @@ class Row:
 
 
 class BatchedSampler:
-    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy."""
+    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
+
+    The rows' random streams are spawned from `seeds`, or seeded each with its own of `row_seeds`.
+    """
 
     def __init__(
         self,
@@ -45,7 +50,8 @@ class BatchedSampler:
         rows: int,
         stop_ids: set[int],
         temperature: float,
-        seeds: list[int],
+        seeds: list[int] | None = None,
+        row_seeds: list[list[int]] | None = None,
         prefill_tokens: int = 16384,
     ) -> None:
         self.model = model
@@ -55,7 +61,11 @@ class BatchedSampler:
         self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
         self.cache = RaggedCache(rows)
-        streams = np.random.SeedSequence(seeds).spawn(rows)
+        streams = (
+            [np.random.SeedSequence(one) for one in row_seeds]
+            if row_seeds is not None
+            else np.random.SeedSequence(seeds).spawn(rows)
+        )
         self.rows = [Row(slot=slot, noise=np.random.default_rng(stream)) for slot, stream in enumerate(streams)]
         self.row_at = list(range(rows))  # slot to row; active rows fill the first slots
         self.sampled_tokens = 0
@@ -156,7 +166,7 @@ class BatchedSampler:
         """Hidden states (N, Q, D) of `ids` (N, Q), which come after `starts` (N,) cached tokens."""
         positions = starts[:, None] + torch.arange(ids.shape[1])  # (N, Q)
         width = int(positions.max()) + 1
-        mask = torch.arange(width) <= positions[:, :, None]  # (N, Q, columns)
+        mask = attention_mask(self.model.config, positions.to(self.device), torch.arange(width, device=self.device))
         # the padding of a short row may exceed the last position of the model
         known = positions.clamp(max=self.last_position).to(self.device)
         positions = positions.to(self.device)
@@ -166,7 +176,7 @@ class BatchedSampler:
         output = run_body(
             self.model.base_model,
             input_ids=ids.to(self.device),
-            attention_mask=mask[:, None].to(self.device),
+            attention_mask=mask,
             position_ids=known,
             past_key_values=self.cache,
             use_cache=True,
@@ -188,8 +198,10 @@ class BatchedSampler:
         else:
             tokens = logits.argmax(-1)
         chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
+        found: list[float] = chosen.tolist()
+        check_finite(found)
         self.sampled_tokens += len(rows)
-        drawn = zip(rows, tokens.tolist(), chosen.tolist(), entropies.tolist(), strict=True)
+        drawn = zip(rows, tokens.tolist(), found, entropies.tolist(), strict=True)
         return [response for row, *draw in drawn if (response := self._take(row, *draw)) is not None]
 
     def _take(self, row: int, token: int, logprob: float, entropy: float) -> Response | None:

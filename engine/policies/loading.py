@@ -10,31 +10,49 @@ import torch
 from torch import Tensor, nn
 
 from engine.errors import ModelError
+from engine.policies.attention import use_own_attention
+from engine.policies.attention_masks import attention_kinds
 from engine.policies.model_paths import check_model_path, model_source
 
 LanguageModel = Any  # transformers' models have no useful types
 
 
-def load_model(path: str, *, device: str = "cpu") -> tuple[LanguageModel, Any]:
+def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tuple[LanguageModel, Any]:
     """The model, in evaluation mode, and its tokenizer. Never runs code from a model's repository."""
     from transformers import AutoModelForCausalLM
 
-    tokenizer = load_tokenizer(path)
+    tokenizer = load_tokenizer(path, chat_template=chat_template)
     with _loading(path):
         model = AutoModelForCausalLM.from_pretrained(
             model_source(path), trust_remote_code=False, dtype=torch.float32, attn_implementation="sdpa"
         )
+    check_architecture(model)
     return model.to(device).eval(), tokenizer
 
 
-def load_tokenizer(path: str) -> Any:
+def check_architecture(model: LanguageModel) -> None:
+    """Sees to it that the model computes here what it computes elsewhere; `ModelError` if it cannot."""
+    if model.base_model is model:
+        raise ModelError(
+            f"{type(model).__name__} does not separate its body from its head, which sampling and training need.",
+            remedy="Use a model with another architecture.",
+        )
+    attention_kinds(model.config)
+    if getattr(model.config.get_text_config(), "attn_logit_softcapping", None):
+        use_own_attention(model)
+
+
+def load_tokenizer(path: str, *, chat_template: str = "") -> Any:
+    """The tokenizer, with `chat_template` instead of its own if one is given."""
     from transformers import AutoTokenizer
 
     check_model_path(path)
     with _loading(path):
         tokenizer = AutoTokenizer.from_pretrained(model_source(path), trust_remote_code=False)
+    if chat_template:
+        tokenizer.chat_template = chat_template
     if getattr(tokenizer, "chat_template", None) is None:
-        raise ModelError(f"{path!r} has no chat template.", remedy="Use an instruct model, or add chat_template.jinja.")
+        raise ModelError(f"{path!r} has no chat template.", remedy="Use an instruct model, or set model.chat_template.")
     return tokenizer
 
 
@@ -89,8 +107,12 @@ def device_of(model: LanguageModel) -> torch.device:
 
 
 def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
-    """Logits (..., V) of final hidden states (..., D), with the scaling that some architectures add."""
-    logits: Tensor = model.get_output_embeddings()(hidden.float())
+    """Logits (..., V) of final hidden states (..., D)."""
+    return scaled_logits(model, model.get_output_embeddings()(hidden.float()))
+
+
+def scaled_logits(model: LanguageModel, logits: Tensor) -> Tensor:
+    """A head's result with the scaling that some architectures add."""
     config = model.config
     if divisor := getattr(config, "logits_scaling", None):
         logits = logits / divisor

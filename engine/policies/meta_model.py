@@ -17,7 +17,7 @@ from torch import Tensor
 from engine.config import LoraSection
 from engine.errors import ModelError
 from engine.policies.adapter import NAME, PREFIX, WEIGHTS, add_adapter, fresh_weight
-from engine.policies.loading import LanguageModel, first_line
+from engine.policies.loading import LanguageModel, check_architecture, first_line
 from engine.policies.model_paths import check_model_path, model_source
 from engine.policies.weight_files import StoredTensor, stored_tensors
 
@@ -100,6 +100,7 @@ def _without_weights(source: str) -> LanguageModel:
             )
     except (ValueError, OSError, RuntimeError, AttributeError, KeyError, TypeError) as error:
         raise NeedsWholeLoad(first_line(error)) from error
+    check_architecture(model)
     model.tie_weights()  # moving tied parameters to `meta` separated them
     with suppress(OSError):  # there is none: the one derived from its configuration stays
         model.generation_config = GenerationConfig.from_pretrained(source)

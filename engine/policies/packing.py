@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from engine.errors import ModelError
+from engine.policies.attention import use_own_attention
 from engine.policies.loading import run_body
 
-NAME = "starboard"
 MAX_PADDING = 1.25  # rows of one attention group are padded to at most this many times their length
 
 
@@ -44,64 +44,19 @@ def layout(lengths: Tensor, positions: Tensor) -> Layout:
     return Layout(positions=positions, groups=tuple(indices))
 
 
-def attention(
-    module: Any,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    *,
-    pack: Layout | None = None,
-    **options: Any,
-) -> tuple[Tensor, None]:
-    """transformers' SDPA attention; with a `pack`, separately for each of its sequences.
-
-    `query` is (B, heads, N, size), with B = 1 for a pack; the result is (B, N, heads, size).
-    """
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
-    if pack is None:
-        plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, mask, **options)
-        return plain
-    longest = max(group.shape[1] for group in pack.groups)
-    window = options.pop("sliding_window", None)
-    if window is not None and longest > window:
-        raise ModelError(
-            f"Packed sequences of {longest} tokens exceed the model's sliding window of {window}.",
-            remedy="Set optimizer.packing to false.",
-        )
-    options["is_causal"] = True
-    found = query.new_zeros(query.shape[2], query.shape[1], value.shape[3])  # (N, heads, size)
-    for indices in pack.groups:
-        rows = (_rows(part, indices) for part in (query, key, value))
-        output, _ = sdpa_attention_forward(module, *rows, None, **options)  # (S, L, heads, size)
-        real = indices >= 0
-        found = found.index_put((indices[real],), output[real].to(found.dtype))
-    return found[None], None
-
-
-def _rows(part: Tensor, indices: Tensor) -> Tensor:
-    """`(1, heads, N, size)` as `(S, heads, L, size)`. Padding is on the right, which causal attention never reads."""
-    return part[0][:, indices.clamp(min=0)].transpose(0, 1)
-
-
 def allow_packing(model: Any) -> None:
     """Enables the model to read packs, in addition to padded batches. `ModelError` if it does not support that."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
-
-    AttentionInterface.register(NAME, attention)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
     try:
-        model.set_attn_implementation(NAME)
+        use_own_attention(model)
     except (ValueError, ImportError) as error:
         raise ModelError(
             f"{type(model).__name__} cannot be trained on packs: {error}", remedy="Set optimizer.packing to false."
         ) from error
+    model.base_model.reads_packs = True
 
 
 def can_pack(body: Any) -> bool:
-    return bool(getattr(body.config, "_attn_implementation", None) == NAME)
+    return getattr(body, "reads_packs", False)
 
 
 def packed_hidden(body: Any, ids: Tensor, pack: Layout) -> Tensor:

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.config.cluster import COLDEST, HOTTEST
 from engine.errors import ConfigError
+from engine.policies.finite import check_finite
 from engine.policies.vllm_engine import Completion, VllmEngine
 from engine.rollout.types import Response
 
@@ -92,6 +93,7 @@ class VllmSampler:
         self.row_of = {}
 
     def _take(self, completion: Completion) -> Response:
+        check_finite(completion.logprobs)
         row = self.row_of.pop(completion.key)
         self.rows[row].context += completion.ids
         self.sampled_tokens += len(completion.ids)

@@ -14,12 +14,17 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Protocol
 
+from jinja2 import TemplateError
+
 from engine.errors import ModelError
 from engine.rollout import prompts
 from engine.rollout.action_parser import TAGS
 from engine.rollout.prompts import Message
 
+OPEN_THOUGHT = prompts.opener(think=True)
+_OPEN_THOUGHT = re.compile(rf"{OPEN_THOUGHT}\s*\Z")
 _PRIVATE_USE = range(0x100000, 0x10FFFE)  # characters of Unicode without a meaning
+_SYSTEM = "\u2063system-words\u2063"
 _USER, _RESPONSE, _NEXT = "\u2063user-words\u2063", "\u2063response-words\u2063", "\u2063next-words\u2063"
 
 
@@ -53,6 +58,7 @@ class ContextManager:
         self.tokenizer = tokenizer
         self.opener = prompts.opener(think=think)
         self._special = _start_of_any(_special_texts(tokenizer))
+        self.has_system_role = self._probe_system_role()
         self._after_response, self._after_user = self._probe_template()
         self.turn_end, self._after_end = self._find_turn_end()
         self.stop_ids = {self.turn_end, tokenizer.eos_token_id, *stops}
@@ -61,8 +67,7 @@ class ContextManager:
     def first(self, system: str, user: str) -> tuple[int, ...]:
         """Ids of system prompt, first user message, the response's header and its opener."""
         (system, user), cut = self._cut(system, user)
-        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-        return self._encode_parts(self._render(messages, generation=True) + self.opener, cut)
+        return self._encode_parts(self._opened(self._render(self._start(system, user), generation=True)), cut)
 
     def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
         """Ids from the end of `response` to the start of the next one.
@@ -72,7 +77,7 @@ class ContextManager:
         closed = bool(response) and response[-1] == self.turn_end
         close = self._after_end if closed else self._after_response
         (user,), cut = self._cut(user)
-        return self._encode_parts(close + user + self._after_user + self.opener, cut)
+        return self._encode_parts(self._opened(close + user + self._after_user), cut)
 
     def encode_text(self, text: str) -> tuple[int, ...]:
         """Ids of `text`, none of them special."""
@@ -112,6 +117,31 @@ class ContextManager:
     def _render(self, messages: list[Message], *, generation: bool) -> str:
         return self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=generation)
 
+    def _start(self, system: str, user: str) -> list[Message]:
+        """The first messages; the system prompt is part of the user's where the template has no such role."""
+        if not self.has_system_role:
+            return [{"role": "user", "content": f"{system}\n\n{user}"}]
+        return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+    def _opened(self, prompt: str) -> str:
+        """`prompt` with the opener, once: templates of reasoning models open the thought themselves."""
+        if not (match := _OPEN_THOUGHT.search(prompt)):
+            return prompt + self.opener
+        return prompt if self.opener == OPEN_THOUGHT else prompt[: match.start()] + self.opener
+
+    def _probe_system_role(self) -> bool:
+        """Whether the template shows a system prompt: some refuse it (Gemma 2, Mistral 7B), others leave it out."""
+        messages = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": _USER}]
+        try:
+            return _SYSTEM in self._render(messages, generation=True)
+        except TemplateError:
+            return False
+
+    @property
+    def opens_thought(self) -> bool:
+        """Whether the template opens the thought itself."""
+        return bool(_OPEN_THOUGHT.search(self._after_user))
+
     def _probe_template(self) -> tuple[str, str]:
         """The template's text between a response and the next user message, and after that message."""
         messages = [
@@ -122,7 +152,7 @@ class ContextManager:
         try:
             text = self._render(messages, generation=True)
             after_response, after_user = text.split(_RESPONSE)[1].split(_NEXT)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, TemplateError) as error:
             raise ModelError(
                 f"The model's chat template does not support a conversation of several turns: {error}.",
                 remedy="Use a model with a chat template, such as an instruct model.",

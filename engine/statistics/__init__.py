@@ -8,7 +8,12 @@
 | one score per training seed | `means` |
 | two entries on the same seeds | `paired` |
 | two evaluations, on the problems that both played | `shared_problems` |
+| every two of many entries, problem by problem | `all_pairs` |
 | many comparisons at once | `multiple_comparisons` |
+| ranks, and ties of entries | `ranks` |
+| one configuration, over training seeds and over problems | `seeds_and_problems` |
+| measures of an evaluation beside success, over problems | `measures` |
+| updates or seconds to a success rate | `time_to_success` |
 
 scipy takes most of a second to import, so functions import it where they need it: Wilson and Newcombe do without.
 """

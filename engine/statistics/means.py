@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev, variance
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.statistics.intervals import Interval
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +81,24 @@ def welch(scores: Sequence[float], other: Sequence[float]) -> MeanDifference:
         low=difference - half,
         high=difference + half,
     )
+
+
+def welch_all(samples: Sequence[Sequence[float]]) -> tuple[Floats, Floats]:
+    """`welch` of every two of N samples: differences of means, row - column, and two-sided p (N, N).
+
+    Two samples that are both constant have a p of 1, as there is no variance to test against.
+    """
+    from scipy.special import stdtr
+
+    if min(map(len, samples), default=2) < 2:
+        raise ValueError("A sample has fewer than two scores: give two or more of each.")
+    mean = np.array([fmean(scores) for scores in samples])
+    parts = np.array([variance(scores) / len(scores) for scores in samples])
+    rest = np.array([len(scores) - 1.0 for scores in samples])
+    difference = mean[:, None] - mean[None, :]
+    squares = parts[:, None] + parts[None, :]
+    constant = squares == 0
+    known = np.where(constant, 1.0, squares)
+    below = np.where(constant, 1.0, (parts**2 / rest)[:, None] + (parts**2 / rest)[None, :])
+    p = 2 * stdtr(known**2 / below, -np.abs(difference) / np.sqrt(known))
+    return difference, np.where(constant, 1.0, p)

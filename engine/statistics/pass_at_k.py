@@ -1,10 +1,15 @@
-"""pass@k and pass^k of a prompt, and their means over a suite of prompts."""
+"""pass@k and pass^k of a prompt, of many at once, and their means over a suite of prompts."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from statistics import fmean
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float | None:
@@ -32,6 +37,18 @@ def pass_all_k(samples: int, successes: int, k: int) -> float | None:
     return math.prod((successes - drawn) / (samples - drawn) for drawn in range(k)) if successes >= k else 0.0
 
 
+def pass_at_k_many(samples: ArrayLike, successes: ArrayLike, k: int) -> Floats:
+    """`pass_at_k` of arrays that broadcast, such as the problems of a suite; NaN where fewer than `k` were drawn."""
+    n, c = np.broadcast_arrays(*_counts(samples, successes, k))
+    return np.asarray(1 - _all_of(n, n - c, k))
+
+
+def pass_all_k_many(samples: ArrayLike, successes: ArrayLike, k: int) -> Floats:
+    """`pass_all_k` of arrays that broadcast; NaN where fewer than `k` were drawn."""
+    n, c = np.broadcast_arrays(*_counts(samples, successes, k))
+    return _all_of(n, c, k)
+
+
 def suite_pass_at_k(prompts: Sequence[tuple[int, int]], k: int) -> float | None:
     """Mean of pass@k over `(samples, successes)` of each prompt; None unless every prompt has `k` samples."""
     return _mean([pass_at_k(samples, successes, k) for samples, successes in prompts])
@@ -42,9 +59,33 @@ def suite_pass_all_k(prompts: Sequence[tuple[int, int]], k: int) -> float | None
     return _mean([pass_all_k(samples, successes, k) for samples, successes in prompts])
 
 
+def shown_k(samples: int) -> list[int]:
+    """1, 2, 4, … and `samples` itself. 6: 1, 2, 4, 6."""
+    powers = [2**power for power in range(samples.bit_length()) if 2**power < samples]
+    return [*powers, samples]
+
+
 def _mean(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
+
+
+def _all_of(n: Floats, c: Floats, k: int) -> Floats:
+    """C(c, k) / C(n, k), the share of subsets of `k` that lie among the `c` of `n`, as a product of `k` factors."""
+    found = np.ones_like(n)
+    for drawn in range(k):
+        found *= np.maximum(c - drawn, 0) / np.maximum(n - drawn, 1)
+    return np.where(n >= k, found, np.nan)
+
+
+def _counts(samples: ArrayLike, successes: ArrayLike, k: int) -> tuple[Floats, Floats]:
+    n, c = np.asarray(samples, dtype=np.float64), np.asarray(successes, dtype=np.float64)
+    impossible = ~((c >= 0) & (c <= n))
+    if impossible.any():
+        worst = [int(np.broadcast_to(counts, impossible.shape)[impossible][0]) for counts in (n, c)]
+        _check(worst[0], worst[1], k)
+    _check(0, 0, k)
+    return n, c
 
 
 def _check(samples: int, successes: int, k: int) -> None:

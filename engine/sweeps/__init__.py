@@ -6,6 +6,8 @@
 | what a sweep is, and how large it may be | `plan` |
 | which points are trained | `points` |
 | whether each is a configuration that can run | `configurations` |
+| which point an adaptive search tries next | `adaptive` |
+| which configurations end early | `pruning` |
 | the effect of an axis, the best configuration | `effects` |
 | sweeps that ship | `catalogue` |
 """

@@ -114,6 +114,9 @@ class RangeAxis(Section):
             value = math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
         else:
             value = self.low + share * (self.high - self.low)
+        return self.rounded(value, whole=whole)
+
+    def rounded(self, value: float, *, whole: bool) -> float | int:
         return round(value) if whole else float(f"{value:.{DIGITS}g}")
 
     def spaced(self, *, whole: bool) -> ValuesAxis:

@@ -1,43 +1,99 @@
-"""The sweeps that ship, one TOML file each in `presets`: those of the papers, at a size for two CPU cores."""
+"""The sweeps that ship, one TOML file each in `presets`: those of the papers, at a size for two CPU cores, and at the
+size of the papers, which needs GPUs."""
 
 from __future__ import annotations
 
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from engine.config import RunConfig, read_config, set_field
 from engine.section import Section
-from engine.sweeps.axes import Value
+from engine.sweeps.axes import Axis, Value
 from engine.sweeps.plan import SweepPlan
 
 DIRECTORY = Path(__file__).parent / "presets"
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+FULL = "_full_size"
+
+# of every sweep at full size: RAGEN v2's model, batch and learning rate, on one node with GPUs
+FULL_SIZE: dict[str, Value] = {
+    "backend": "ray",
+    "model.path": "Qwen/Qwen2.5-3B-Instruct",
+    "steps": 400,
+    "rollout.groups": 8,
+    "rollout.group_size": 16,
+    "rollout.max_context_tokens": 4096,
+    "optimizer.learning_rate": 1e-6,
+    "optimizer.updates_per_step": 4,
+    "optimizer.gradient_checkpointing": True,
+    "cluster.device": "gpu",
+    "evaluation.every": 0,
+    "evaluation.final_episodes": 512,
+    "checkpoint.keep": 1,
+    "capture.every": 0,
+}
+
+
+class FullSize(Section):
+    """What differs at the size of the paper: `changes` of `base` beside `FULL_SIZE`, and axes if they are others."""
+
+    source: str
+    base: str = "sokoban"
+    changes: dict[str, Value] = Field(default_factory=dict)
+    axes: list[Axis] = Field(default_factory=list)
 
 
 class SweepPreset(Section):
     """`base` is a preset of runs, which `changes` alter for every run. `source` says where the sweep comes from and
-    what is smaller here."""
+    what is smaller here. A file of this shape is what the API and `starboard sweeps create` take, too."""
 
-    title: str
-    description: str
-    source: str
+    title: str = Field("", max_length=80)
+    description: str = ""
+    source: str = ""
+    size: Literal["small", "full"] = "small"
     base: str = "starter"
     changes: dict[str, Value] = Field(default_factory=dict)
     plan: SweepPlan
+    full_size: FullSize | None = None
 
-    def config(self) -> RunConfig:
+    def base_config(self) -> RunConfig:
         data: dict[str, Any] = read_config(CONFIGS / f"{self.base}.toml").model_dump(mode="json")
-        for name, value in self.changes.items():
+        for name, value in self.all_changes().items():
             set_field(data, name, value)
         return RunConfig.model_validate(data)
+
+    def all_changes(self) -> dict[str, Value]:
+        return {**FULL_SIZE, **self.changes} if self.size == "full" else dict(self.changes)
+
+    def at_full_size(self) -> SweepPreset | None:
+        full = self.full_size
+        if full is None:
+            return None
+        plan = {**self.plan.model_dump(), **({"axes": [axis.model_dump() for axis in full.axes]} if full.axes else {})}
+        return SweepPreset(
+            title=f"{self.title}, full size",
+            description=self.description,
+            source=full.source,
+            size="full",
+            base=full.base,
+            changes=full.changes,
+            plan=SweepPlan.model_validate(plan),
+        )
+
+
+def of_size(size: Literal["small", "full"]) -> dict[str, SweepPreset]:
+    return {key: one for key, one in sweep_presets().items() if one.size == size}
 
 
 @cache
 def sweep_presets() -> dict[str, SweepPreset]:
-    """By key, the name of the file, in the order of the files' numbers."""
+    """By key, the name of the file, in the order of the files' numbers; those at full size come last."""
     files = sorted(DIRECTORY.glob("*.toml"))
-    return {path.stem.partition("_")[2]: SweepPreset.model_validate(tomllib.loads(path.read_text())) for path in files}
+    found = {path.stem.partition("_")[2]: SweepPreset.model_validate(tomllib.loads(path.read_text())) for path in files}
+    full = {f"{key}{FULL}": large for key, one in found.items() if (large := one.at_full_size()) is not None}
+    small = {key: one for key, one in found.items() if one.size == "small"}
+    return {**small, **full, **{key: one for key, one in found.items() if one.size == "full"}}

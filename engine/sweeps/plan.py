@@ -15,8 +15,25 @@ MOST_AXES = 8
 MOST_SEEDS = 20
 LARGEST_SEED = 999_999
 
-Method = Literal["grid", "random", "sobol"]
+Method = Literal["grid", "random", "sobol", "tpe"]
+Objective = Literal["success", "mean_return"]  # of the held-out problems, after the last step
 Seed = int
+
+
+class Pruning(Section):
+    """Which configurations end before their last step. `engine.sweeps.pruning` decides."""
+
+    median: bool = Field(True, description="One that is below the median of the others at the same step.")
+    collapse: bool = Field(True, description="One with a run whose verdict is that it collapsed.")
+    first: int = Field(10, ge=1, le=100_000, description="The first step after which configurations are compared.")
+    every: int = Field(10, ge=1, le=100_000, description="Steps between comparisons.")
+    fewest: int = Field(4, ge=2, le=100, description="Other configurations at that step, before any is compared.")
+
+    @model_validator(mode="after")
+    def _check_any(self) -> Pruning:
+        if not (self.median or self.collapse):
+            raise ValueError("median: or collapse must be on. Leave pruning out for a sweep that ends nothing early.")
+        return self
 
 
 class SweepPlan(Section):
@@ -26,9 +43,11 @@ class SweepPlan(Section):
     method: Method = Field(
         "grid",
         description="grid: every combination. random: independent draws. sobol: draws that cover the ranges evenly "
-        "(scrambled Sobol sequence).",
+        "(scrambled Sobol sequence). tpe: draws that follow the results so far (tree-structured Parzen estimator).",
     )
     points: int = Field(16, ge=1, le=MOST_RUNS, description="Configurations to draw; not used by a grid.")
+    objective: Objective = Field("success", description="What an adaptive search maximises, mean over the seeds.")
+    pruning: Pruning | None = Field(None, description="Not of a grid, whose effects need every run.")
     sweep_seed: int = Field(1, ge=0, le=LARGEST_SEED, description="Seed of draws and of the order of runs.")
     seeds: list[Seed] = Field(default_factory=lambda: [1, 2, 3], min_length=1, max_length=MOST_SEEDS)
 
@@ -52,6 +71,12 @@ class SweepPlan(Section):
                 raise ValueError(f"axes: two axes set {shared[0]}. Give it to one of them.")
             seen |= axis.fields
         self._check_size()
+        if self.pruning is not None and self.method == "grid":
+            raise ValueError(
+                "pruning: a grid has none, as the effects of its axes need every run. Draw configurations."
+            )
+        if self.method == "tpe" and not self.axes:
+            raise ValueError("method: an adaptive search needs an axis. Add one.")
         return self
 
     def _check_size(self) -> None:

@@ -1,7 +1,7 @@
 """The points of a plan: a value on each axis. And its trials, a point with a seed, in the order in which they run.
 
-A method that proposes points as results come in would be another function beside `points_of`, called again after each
-result; everything after it takes points as they are.
+An adaptive search begins with points of `points_of`; `engine.sweeps.adaptive` proposes each later one from the results
+so far. Everything after it takes points as they are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 from engine.sweeps.axes import Axis, Level, RangeAxis, Value, label_of
 from engine.sweeps.plan import SweepPlan
+
+FIRST_POINTS = 10  # of an adaptive search, before it has results to follow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +49,14 @@ class Trial:
 
 
 def points_of(plan: SweepPlan, base: Mapping[str, Any]) -> list[Point]:
-    """All points, each once. `base` says which fields are whole numbers."""
+    """All points, each once; of an adaptive search the first ones. `base` says which fields are whole numbers."""
     if plan.method == "grid":
         levels = [_levels(axis, base) for axis in plan.axes]
-        found = [_point(plan.axes, chosen) for chosen in itertools.product(*levels)]
+        found = [point_at(plan.axes, chosen) for chosen in itertools.product(*levels)]
     else:
-        shares = _sobol(plan) if plan.method == "sobol" else _random(plan)
+        shares = _random(plan) if plan.method == "random" else _sobol(plan)
         found = [
-            _point(plan.axes, [_drawn(axis, share, base) for axis, share in zip(plan.axes, row, strict=True)])
+            point_at(plan.axes, [_drawn(axis, share, base) for axis, share in zip(plan.axes, row, strict=True)])
             for row in shares
         ]
     return list({point.key: point for point in found}.values())
@@ -64,8 +66,13 @@ def fixed(plan: SweepPlan, base: Mapping[str, Any]) -> SweepPlan:
     """A grid with its ranges as the values that they stand for, so that values can be added later."""
     if plan.method != "grid":
         return plan
-    axes = [axis.spaced(whole=_is_whole(axis, base)) if isinstance(axis, RangeAxis) else axis for axis in plan.axes]
+    axes = [axis.spaced(whole=is_whole(axis, base)) if isinstance(axis, RangeAxis) else axis for axis in plan.axes]
     return plan.model_copy(update={"axes": axes})
+
+
+def point_by_point(points: Sequence[Point], seeds: Sequence[int]) -> Iterator[Trial]:
+    """All seeds of a point before the next one: an adaptive search follows points that are complete."""
+    return (Trial(point=point, seed=seed) for point in points for seed in seeds)
 
 
 def trials_of(points: Sequence[Point], seeds: Sequence[int], sweep_seed: int) -> Iterator[Trial]:
@@ -79,20 +86,20 @@ def trials_of(points: Sequence[Point], seeds: Sequence[int], sweep_seed: int) ->
 
 def _levels(axis: Axis, base: Mapping[str, Any]) -> list[Level]:
     if isinstance(axis, RangeAxis):
-        return axis.spaced(whole=_is_whole(axis, base)).levels()
+        return axis.spaced(whole=is_whole(axis, base)).levels()
     return axis.levels()
 
 
 def _drawn(axis: Axis, share: float, base: Mapping[str, Any]) -> Level:
     """The level at a share from 0 to 1; of an axis with given levels each is as likely."""
     if isinstance(axis, RangeAxis):
-        value = axis.at(share, whole=_is_whole(axis, base))
+        value = axis.at(share, whole=is_whole(axis, base))
         return Level(label=label_of(value), changes={axis.field: value})
     levels = axis.levels()
     return levels[min(int(share * len(levels)), len(levels) - 1)]
 
 
-def _point(axes: Sequence[Axis], levels: Sequence[Level]) -> Point:
+def point_at(axes: Sequence[Axis], levels: Sequence[Level]) -> Point:
     return Point(
         labels={axis.name: level.label for axis, level in zip(axes, levels, strict=True)},
         changes={name: value for level in levels for name, value in level.changes.items()},
@@ -100,7 +107,7 @@ def _point(axes: Sequence[Axis], levels: Sequence[Level]) -> Point:
     )
 
 
-def _is_whole(axis: RangeAxis, base: Mapping[str, Any]) -> bool:
+def is_whole(axis: RangeAxis, base: Mapping[str, Any]) -> bool:
     """Where the base has a whole number and the range begins and ends at one."""
     value: Any = base
     for part in axis.field.split("."):
@@ -121,12 +128,14 @@ def _random(plan: SweepPlan) -> list[list[float]]:
 
 
 def _sobol(plan: SweepPlan) -> list[list[float]]:
-    """The first points of a scrambled Sobol sequence (Sobol 1967, scrambled after Owen 1998)."""
+    """The first points of a scrambled Sobol sequence (Sobol 1967, scrambled after Owen 1998); all of them, or those
+    that an adaptive search begins with."""
     from scipy.stats.qmc import Sobol
 
     if not plan.axes:
         return [[]]
     # a power of two, as the sequence is balanced there; more points begin with the same ones
-    size = max(0, math.ceil(math.log2(plan.points)))
+    count = plan.points if plan.method == "sobol" else min(plan.points, FIRST_POINTS)
+    size = max(0, math.ceil(math.log2(count)))
     drawn = Sobol(len(plan.axes), scramble=True, rng=plan.sweep_seed).random_base2(size)
-    return [[float(share) for share in row] for row in drawn[: plan.points]]
+    return [[float(share) for share in row] for row in drawn[:count]]

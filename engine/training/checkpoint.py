@@ -186,7 +186,7 @@ def load_learner(
 def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[LanguageModel, Any]:
     """The model, with its adapter if it has one, and the tokenizer."""
     path, adapter = _model_of(config, found)
-    model, tokenizer = load_model(path, device=device)
+    model, tokenizer = load_model(path, device=device, chat_template=config.model.chat_template)
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)
         if adapter is not None:
@@ -200,7 +200,8 @@ def _load_meta(
     """The model on the meta device, to be materialized once it is sharded."""
     path, adapter = _model_of(config, found)
     try:
-        return meta_model(path, device=device, lora=config.model.lora, adapter=adapter), load_tokenizer(path)
+        tokenizer = load_tokenizer(path, chat_template=config.model.chat_template)
+        return meta_model(path, device=device, lora=config.model.lora, adapter=adapter), tokenizer
     except NeedsWholeLoad as why:
         warn(f"each learner loads all of {path} before it is sharded, because {why}")
         return load_policy(config, found, device=device)

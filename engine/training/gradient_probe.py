@@ -46,7 +46,6 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
     """The terms of one group's loss with their coefficients, for each micro-batch."""
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)
-    tokens = group.mask.sum().clamp(min=1)
     most = tokens_per_forward(config.optimizer, learner.model.device)
     for rows in group.micro_batches(torch.arange(len(group)), max_tokens=most):
         part = group.rows(rows)
@@ -67,9 +66,11 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         ).loss
         found: dict[str, Tensor] = {"task": task}
         if loss.entropy_coefficient:
-            found["entropy"] = -loss.entropy_coefficient * (entropies * part.mask).sum() / tokens
+            bonus = losses.aggregate(entropies, part.mask, loss.aggregation.type, normalizer=total)
+            found["entropy"] = -loss.entropy_coefficient * bonus
         start = learner.reference_logprobs(part) if loss.kl_coefficient else None
         if start is not None:
-            pull = losses.kl_penalty(logprobs, start, loss.kl_kind)
-            found["kl"] = loss.kl_coefficient * (pull * part.mask).sum() / tokens
+            kl = losses.kl_penalty(logprobs, start, loss.kl_kind)
+            penalty = losses.aggregate(kl, part.mask, loss.aggregation.type, normalizer=total)
+            found["kl"] = loss.kl_coefficient * penalty
         yield {name: found[name] for name in COMPONENTS if name in found}

@@ -20,6 +20,7 @@ from engine.algorithms.variants.base import CriticConfig
 from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
+from engine.policies.frozen_weights import halve_frozen
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
@@ -51,6 +52,8 @@ class Learner:
             allow_packing(model)
         if optimizer.gradient_checkpointing:
             recompute_activations(model)
+        if self.share.size == 1:
+            halve_frozen(model)
         self.reference: Reference | None = None
         if config.needs_reference:
             self.reference = self._reference_of(reference)
@@ -80,7 +83,10 @@ class Learner:
         if self.config.optimizer.packing:
             allow_packing(model)
         self.share.shard_model(model)
-        return FrozenCopy(model)
+        frozen = FrozenCopy(model)
+        if self.share.size == 1:
+            halve_frozen(model)
+        return frozen
 
     @torch.no_grad()
     def values(self, batch: Batch) -> Tensor:
@@ -184,16 +190,18 @@ class Learner:
                 aggregation=aggregation.type,
                 normalizer=total,
             )
-            loss = policy.loss - loss_config.entropy_coefficient * (entropies * part.mask).sum() / tokens
+            bonus = losses.aggregate(entropies, part.mask, aggregation.type, normalizer=total)
+            loss = policy.loss - loss_config.entropy_coefficient * bonus
             start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
             if start is not None:
-                pull = self._kl_to_reference(logprobs, start, part, tokens)
-                loss = loss + loss_config.kl_coefficient * pull
+                kl = losses.kl_penalty(logprobs, start, loss_config.kl_kind)
+                penalty = losses.aggregate(kl, part.mask, aggregation.type, normalizer=total)
+                loss = loss + loss_config.kl_coefficient * penalty
             (loss * self.share.size * counts).backward()
             if not counts:
                 continue
             if start is not None:
-                sums["policy/kl_to_reference"] += float(pull.detach())
+                sums["policy/kl_to_reference"] += float((kl.detach() * part.mask).sum() / tokens)
             share = float(part.mask.sum() / tokens)
             sums["policy/loss"] += float(policy.loss.detach())
             sums["policy/kl"] += policy.approx_kl * share
@@ -214,11 +222,6 @@ class Learner:
             return None
         with torch.no_grad(), self.reference.model() as model:
             return self._logprobs_and_entropies(model, part)[0]
-
-    def _kl_to_reference(self, logprobs: Tensor, start: Tensor, part: Batch, tokens: Tensor) -> Tensor:
-        kl = losses.kl_penalty(logprobs, start, self.config.loss.kl_kind)
-        mean: Tensor = (kl * part.mask).sum() / tokens
-        return mean
 
     def _logprobs_and_entropies(self, model: LanguageModel, part: Batch) -> tuple[Tensor, Tensor]:
         return logprobs_and_entropies(

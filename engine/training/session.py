@@ -111,6 +111,9 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
 def open_local(
     config: RunConfig, found: Path | None, directory: RunDirectory, events: EventLog, control: Control
 ) -> tuple[Backend, Progress]:
+    from engine.cluster.checks import require_feasible
+
+    require_feasible(config)
     return LocalBackend.open(config, found)
 
 

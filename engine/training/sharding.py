@@ -17,6 +17,7 @@ from torch.distributed.tensor import DTensor
 
 from engine.policies.loading import LanguageModel
 from engine.policies.meta_model import WeightSource
+from engine.policies.token_scores import allow_chunks
 from engine.policies.weight_files import StoredTensor
 from engine.training.materialize import local_shard, materialize
 
@@ -83,6 +84,7 @@ class Sharded:
         _shard_layers(model.base_model, {head.weight} if tied else set())
         if not tied:
             _shard(head)
+            allow_chunks(head)
         if source := _take_weight_source(model.base_model):
             materialize(model, source)
 

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from engine.config.learning import ON_A_CPU, ON_A_GPU, OptimizerConfig
-from engine.policies.loading import LanguageModel, logits_of, run_body
+from engine.policies.loading import LanguageModel, run_body
 from engine.policies.packing import can_pack, layout, packed_hidden
+from engine.policies.token_scores import token_scores
 
 
 def tokens_per_forward(optimizer: OptimizerConfig, device: torch.device) -> int:
@@ -76,10 +77,8 @@ def logprobs_and_entropies(
     device = ids.device
     ids, mask, contexts = (part.to(model.device) for part in (ids, mask, contexts))
     hidden = hidden_before(model.base_model, ids, mask, contexts)
-    logprobs = torch.log_softmax(logits_of(model, hidden).float() / temperature, dim=-1)  # (N, V)
-    chosen = logprobs.gather(-1, ids[mask.bool()][:, None]).squeeze(-1)  # (N,)
-    entropies = -(logprobs.exp() * logprobs).sum(-1)
-    return scatter_to_mask(chosen, mask).to(device), scatter_to_mask(entropies, mask).to(device)
+    logprobs, entropies = token_scores(model, hidden, ids[mask.bool()], temperature=temperature)  # (N,)
+    return scatter_to_mask(logprobs, mask).to(device), scatter_to_mask(entropies, mask).to(device)
 
 
 @torch.no_grad()
@@ -87,8 +86,7 @@ def sequence_logprobs(model: LanguageModel, ids: list[int]) -> list[float]:
     """Log-probability of every token after the first of one sequence, at temperature 1, in nats."""
     tokens = torch.tensor([ids], device=model.device)
     hidden = run_body(model.base_model, input_ids=tokens[:, :-1], use_cache=False).last_hidden_state[0]  # (T-1, D)
-    logprobs = torch.log_softmax(logits_of(model, hidden).float(), dim=-1)
-    found: list[float] = logprobs.gather(-1, tokens[0, 1:, None]).squeeze(-1).tolist()
+    found: list[float] = token_scores(model, hidden, tokens[0, 1:], temperature=1.0)[0].tolist()
     return found
 
 

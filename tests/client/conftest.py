@@ -18,6 +18,7 @@ from webapp.accounts.tokens import new_token
 
 @pytest.fixture
 def origin(transactional_db: None, settings: Settings, tmp_path: Path) -> Iterator[str]:
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     with live_site(settings) as opened:
         yield opened

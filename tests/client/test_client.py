@@ -8,6 +8,7 @@ from pytest_django import Settings
 from starboard_client import AuthenticationError, Conflict, Invalid, NotFound, Run, Starboard, StarboardError
 from starboard_client import client as client_module
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.suites import suite_evaluation, suite_version
 from tests.webapp.runs.rows import a_run
 from webapp.accounts.models import PersonalToken
 from webapp.audit.models import AuditEntry
@@ -129,3 +130,39 @@ def test_without_address_or_token_the_error_says_where_they_come_from(
         Starboard("https://a.example")
     with pytest.raises(StarboardError, match="Give the whole address"):
         Starboard("a.example", "sb_x")
+
+
+def test_the_leaderboard_is_read_page_by_page(starboard: Starboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "ENTRIES_AT_ONCE", 2)
+    rows = [
+        suite_evaluation({"Bandit": list(solved)}, version=suite_version(), model=f"/models/{solved}")
+        for solved in ("1111", "0111", "1000")
+    ]
+    assert starboard.leaderboards() == {"bandits": 3}
+    assert [entry.name for entry in starboard.entries("bandits")] == ["1111", "0111", "1000"]
+    assert [entry.evaluation for entry in starboard.entries(limit=1)] == [rows[0].pk]
+    pair = starboard.compare_entries(rows[1].pk, rows[2].pk)
+    assert ([one["index"] for one in pair.solved_by_first], len(pair.solved_by_other)) == ([1, 2, 3], 1)
+    with pytest.raises(NotFound, match="no entries"):
+        list(starboard.entries("unknown"))
+
+
+def test_a_report_is_written_changed_and_shared(starboard: Starboard) -> None:
+    made = starboard.create_report("Learning rates", "One.")
+    changed = starboard.change_report(made, text="Two.")
+    assert (changed.title, changed.text, changed.version) == ("Learning rates", "Two.", 2)
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        starboard.change_report(made, text="Three.")
+    assert "/reports/shared/" in (starboard.share_report(made.id).link or "")
+    assert starboard.share_report(made.id, shared=False).link is None
+    assert [one.title for one in starboard.reports()] == ["Learning rates"]
+
+
+def test_groups_of_runs_have_a_mean_and_a_band(starboard: Starboard) -> None:
+    runs = [RecordedRun(name=name) for name in ("a", "b")]
+    for run in runs:
+        run.take_steps(3)
+        run.deliver()
+    (found,) = starboard.group_curves([[run.run.pk for run in runs]], ["rollout/success"], band="minmax")
+    curve = found["rollout/success"]
+    assert (curve.steps, curve.count) == ([1, 2, 3], [2, 2, 2])

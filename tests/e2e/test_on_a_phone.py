@@ -27,6 +27,7 @@ STICKING_OUT = """() => [...document.querySelectorAll('body *')].filter(one => {
 
 @pytest.fixture
 def world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = str(tmp_path / "runs")
     return make_world(name="W" * 80, text="thought " + "L" * 300)
 
@@ -40,7 +41,7 @@ def addresses(world: World) -> list[str]:
         f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{what_ifs}/of/{trajectory}/",
         f"{what_ifs}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/",
         f"{environment}/preflight/", "/leaderboard/",
-        f"/compare/?runs={world.run.pk}", "/settings/notifications/",
+        f"/compare/?runs={world.run.pk}", "/settings/notifications/", "/reports/", f"/reports/{world.report.pk}/",
     ]  # fmt: skip
 
 

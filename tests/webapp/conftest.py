@@ -16,6 +16,7 @@ from webapp.environments.services import define
 
 @pytest.fixture(autouse=True)
 def runs_directory(settings: Settings, tmp_path: Path) -> Path:
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = tmp_path / "runs"
     return settings.RUNS_DIR
 

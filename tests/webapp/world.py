@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,9 +13,11 @@ from django.contrib.auth.models import User
 from engine.config import EnvironmentConfig, RunConfig
 from engine.events import AlertRaised, RunFailed
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
+from engine.suites.outcomes import OUTCOMES, write_outcomes
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import points_of
 from engine.what_if.request import EVENTS, TRAJECTORY
+from tests.builders.suites import document, outcomes_of, suite_evaluation, suite_version
 from tests.webapp.runs.rows import fault
 from webapp.accounts.models import Scope
 from webapp.accounts.services import local_user
@@ -25,9 +27,12 @@ from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.jobs import JobState
 from webapp.panels.models import PanelLayout
+from webapp.reports.markdown import KINDS
+from webapp.reports.models import Report
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
+from webapp.suites.models import SuiteEvaluation
 from webapp.sweeps.models import PlannedRun, Sweep, SweepState
 from webapp.trajectories.models import Trajectory
 from webapp.whatif.models import TRAJECTORY_KEY, WhatIf
@@ -49,6 +54,8 @@ class World:
     what_if: WhatIf
     preflight: Preflight
     sweep: Sweep
+    evaluation: SuiteEvaluation
+    report: Report
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -72,7 +79,38 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         what_if=what_if,
         preflight=_add_preflight(environment, text),
         sweep=_add_sweep(run, name, text),
+        evaluation=_add_evaluation(run, text),
+        report=_add_report(run, trajectories[0], name, text),
     )
+
+
+def _add_evaluation(run: Run, text: str) -> SuiteEvaluation:
+    """One of the run's checkpoint that failed after the only episode of its suite, whose texts are `text`."""
+    suite = document(
+        "world", item=text[:60], problems=1, environment={"kind": "bandit", "instruction": text[:4000]}
+    ).model_copy(update={"title": text[:80], "description": text[:2000]})
+    evaluation = suite_evaluation(
+        {suite.items[0].name: ["0"]}, version=suite_version(suite), owner=run.owner, run=run, run_name=run.name,
+        step=CHECKPOINT_STEP, training_seed=1, policy="checkpoint", model=text[:500], state=JobState.FAILED,
+        message=text, versions={text[:50]: text},
+    )  # fmt: skip
+    path = evaluation.folder / "trajectories" / "000000.jsonl.zst"
+    write_trajectory_file(path, [trajectory_record(0, text)])
+    [(offset, length, _)] = read_records(path)
+    [outcome] = outcomes_of(suite, {suite.items[0].name: ["0"]})
+    recorded = replace(
+        outcome, error=text, stop=text, file="trajectories/000000.jsonl.zst", offset=offset, length=length
+    )
+    write_outcomes(evaluation.folder / OUTCOMES, [recorded])
+    return evaluation
+
+
+def _add_report(run: Run, trajectory: Trajectory, name: str, text: str) -> Report:
+    """One with every kind of block."""
+    comparison = f"/compare/?runs={run.pk},{trajectory.run_id}"
+    blocks = [f"```{kind}\n{comparison}\n```" for kind in KINDS if kind != "trajectory"]
+    blocks.append(f"```trajectory\n/runs/{run.pk}/trajectories/{trajectory.pk}/\n```")
+    return Report.objects.create(owner=run.owner, title=name[:120], text="\n\n".join([text, *blocks]))
 
 
 def _add_sweep(run: Run, name: str, text: str) -> Sweep:

@@ -13,6 +13,7 @@ from pytest_django import Settings
 from engine.config import EnvironmentConfig
 from engine.environment_calls.helper import CallFailed
 from tests.workers.workplace import Workplace, wait_for
+from webapp import worker_calls
 from webapp.environments import calls
 from webapp.environments.models import EnvironmentVersion, Preflight
 from webapp.environments.services import define_unmeasured
@@ -26,7 +27,7 @@ LAKE = EnvironmentConfig.model_validate({"kind": "frozen_lake"})
 
 @pytest.fixture(autouse=True)
 def fresh_client() -> None:
-    calls._redis.cache_clear()
+    worker_calls._redis.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def own_data_dir(settings: Settings, tmp_path: Path) -> None:
 
 
 def test_without_a_worker_the_reason_is_named(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "TAKEN_SECONDS", 0.3)
+    monkeypatch.setattr(worker_calls, "TAKEN_SECONDS", 0.3)
     with pytest.raises(CallFailed, match=r"No worker took this up within 0\.3 s") as failed:
         calls.ask("lengths", LAKE)
     assert failed.value.unasked

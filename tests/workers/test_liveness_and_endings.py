@@ -168,6 +168,16 @@ def test_an_ending_caused_by_the_machine_is_queued_again_unless_a_stop_was_reque
     assert ending(RunFinished(step=9, outcome="completed", reason=""), 0, interrupted=True)[0] == "finished"
 
 
+def test_a_run_that_starboard_asked_to_end_says_why() -> None:
+    assert ending(None, 3, interrupted=True, preempted="Pre-empted by 'x'.") == (
+        "queued", "Pre-empted by 'x'. It continues from its newest checkpoint.",
+    )  # fmt: skip
+    stopped = RunFinished(step=9, outcome="stopped", reason="Stopped on request.")
+    assert ending(stopped, 0, stop_requested=True, pruned="Below the median.") == ("stopped", "Below the median.")
+    completed = stopped.model_copy(update={"outcome": "completed"})
+    assert ending(completed, 0, stop_requested=True, pruned="Below the median.")[0] == "finished"
+
+
 def test_an_ending_is_retryable_if_reported_so_or_killed_or_exited_without_a_report_after_starting() -> None:
     failed = RunFailed(step=9, error="ConfigError", message="No.")
     assert not retryable(failed, 1)

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
+from tests.workers.workplace import Workplace, config, events_in_file, seqs_in_rows, wait_for, wait_for_state
+from webapp.audit.models import AuditEntry
 from webapp.runs import queue, services
 from webapp.runs.models import Run
+from webapp.runs.priorities import NUMBERS
 from workers.process import processes_with_cookie
 
 pytestmark = pytest.mark.slow
+
+PREEMPTED = "Pre-empted by 'urgent', which has high priority. It continues from its newest checkpoint."
 
 
 def test_a_queued_run_is_started_and_finished_with_every_event_stored(workplace: Workplace) -> None:
@@ -73,6 +77,24 @@ def test_sigterm_ends_the_worker_within_3_seconds_and_the_run_continues(workplac
     workplace.start_worker()
     wait_for_state(run, "finished")
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]
+
+
+def test_a_run_of_higher_priority_takes_the_slot_and_the_other_one_continues_from_its_checkpoint(
+    workplace: Workplace,
+) -> None:
+    workplace.preemption = True
+    workplace.start_worker()
+    run = workplace.submit(steps=60, step_seconds=0.1, name="patient")
+    wait_for(lambda: run.steps.count() >= 3, what="three steps in rows")
+    urgent = services.submit_run(owner=None, config=config(steps=2), name="urgent", priority=NUMBERS["high"])
+    wait_for_state(urgent, "finished")
+    run.refresh_from_db()
+    assert (run.attempt, run.restarts, run.preempted) == (2, 0, "")
+    assert run.state_reason in ("", PREEMPTED) and run.steps.count() >= 3
+    why = AuditEntry.objects.get(run=run, action="preempt").detail["reason"]
+    assert why == "Pre-empted by 'urgent', which has high priority."
+    run = wait_for_state(run, "finished")
+    assert list(run.steps.values_list("step", flat=True)) == list(range(1, 61))
 
 
 def test_flushing_redis_loses_no_queued_run(workplace: Workplace) -> None:

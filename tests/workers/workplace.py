@@ -54,6 +54,7 @@ class Workplace:
     directory: Path
     redis_url: str
     slots: int = 1
+    preemption: bool = False
     limits: dict[str, Any] = field(default_factory=dict)
     engine: list[str] = field(default_factory=lambda: list(STAND_IN))
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -70,6 +71,7 @@ class Workplace:
             },
             "STARBOARD_ENGINE_COMMAND": self.engine,
             "STARBOARD_MAX_PARALLEL_RUNS": self.slots,
+            "STARBOARD_PREEMPTION": self.preemption,
             "STARBOARD_LIMITS": self.limits,
         }
 

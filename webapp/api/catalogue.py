@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
-from webapp.api.resources import ingestion, runs, steering, telemetry, verdicts
+from webapp.api.resources import (
+    comparisons,
+    evaluations,
+    ingestion,
+    leaderboard,
+    played_evaluations,
+    queue,
+    reports,
+    runs,
+    steering,
+    sweeps,
+    telemetry,
+    verdicts,
+)
 
-RESOURCES = (runs.resource, steering.resource, telemetry.resource, verdicts.resource, ingestion.resource)
+RESOURCES = (
+    runs.resource,
+    steering.resource,
+    telemetry.resource,
+    verdicts.resource,
+    sweeps.resource,
+    queue.resource,
+    evaluations.resource,
+    leaderboard.resource,
+    ingestion.resource,
+    played_evaluations.resource,
+    comparisons.resource,
+    reports.resource,
+)
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

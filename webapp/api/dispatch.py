@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.contrib.auth.models import User
@@ -15,8 +15,8 @@ from webapp.api.endpoints import Call, Endpoint
 from webapp.api.idempotency import once
 from webapp.api.limits import Allowance, spend
 from webapp.api.parameters import body_of, query_of, raw_body, refuse_query
+from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import Problem
-from webapp.runs.models import Run
 
 
 class PathView:
@@ -25,7 +25,7 @@ class PathView:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.endpoints = {endpoint.method: endpoint for endpoint in endpoints}
 
-    def __call__(self, request: HttpRequest, run_id: str = "") -> HttpResponseBase:
+    def __call__(self, request: HttpRequest, **parts: Any) -> HttpResponseBase:
         allowance: Allowance | None = None
         try:
             endpoint = self._endpoint(request)
@@ -33,7 +33,7 @@ class PathView:
             if call.token is not None:
                 _check_scope(call, endpoint)
                 allowance = spend(call.token, endpoint.scope)
-            answer = _answered(call, endpoint, run_id)
+            answer = _answered(call, endpoint, parts)
         except Problem as problem:
             answer = problem.answer()
         if allowance is not None:
@@ -63,14 +63,13 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
         )
 
 
-def _answered(call: Call, endpoint: Endpoint, run_id: str) -> HttpResponseBase:
-    values: dict[str, Any] = {"call": call}
+def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
+    rows = {PATH_ROWS[name].parameter: PATH_ROWS[name].row(parts[name]) for name in endpoint.rows}
+    values: dict[str, Any] = {"call": call, **rows, **{name: parts[name] for name in endpoint.numbers}}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
     else:
         values["query"] = query_of(call.request, endpoint.query)
-    if endpoint.takes_run:
-        values["run"] = _run(run_id)
     if endpoint.body is not None:
         values["body"] = body_of(call.request, endpoint.body, endpoint.most_bytes)
     elif endpoint.method == "POST":
@@ -78,13 +77,6 @@ def _answered(call: Call, endpoint: Endpoint, run_id: str) -> HttpResponseBase:
     if endpoint.idempotent:
         return once(call, endpoint, lambda: _sent(endpoint, endpoint.handler(**values)))
     return _sent(endpoint, endpoint.handler(**values))
-
-
-def _run(run_id: str) -> Run:
-    found = Run.objects.select_related("forked_from").filter(pk=run_id).first()
-    if found is None:
-        raise Problem(404, f"There is no run {run_id[:20]!r}", "List the runs with GET /api/v1/runs/.")
-    return found
 
 
 def _sent(endpoint: Endpoint, answer: Any) -> HttpResponseBase:

@@ -12,6 +12,7 @@ from webapp.accounts.models import Scope
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import LIKE, Endpoint, Media
 from webapp.api.idempotency import HEADER
+from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import ProblemAnswer
 from webapp.api.schemas import LIKENED
 
@@ -20,7 +21,7 @@ Mode = Literal["validation", "serialization"]
 PREFIX = "/api/v1/"
 REFERENCE = "#/components/schemas/{model}"
 ABOUT = (
-    "Access runs, their events and their metrics, launch runs and control them.\n\n"
+    "Access runs, their events and their metrics, launch runs and sweeps and control them.\n\n"
     "Send a personal token as `Authorization: Bearer sb_…`; create one on the page API tokens. A browser may send the "
     "cookie of a sign-in instead, and then needs the CSRF token in `X-CSRFToken` for POST. A token may make a number "
     "of requests a minute, which `RateLimit-Policy` and `RateLimit` say; after that the status is 429, and "
@@ -106,11 +107,11 @@ def _operation(one: Endpoint, schemas: Schema, names: dict[type[BaseModel], str]
 
 def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
     found: list[Schema] = []
-    if one.takes_run:
-        about = "The ID of the run, as in the URL of its page."
-        found.append(
-            {"name": "run_id", "in": "path", "required": True, "description": about, "schema": {"type": "string"}}
-        )
+    for name in (*one.rows, *one.numbers):
+        row = PATH_ROWS.get(name)
+        about = row.description if row else "The number in the URL of its page."
+        schema = {"type": row.type if row else "integer"}
+        found.append({"name": name, "in": "path", "required": True, "description": about, "schema": schema})
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
         found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -139,8 +140,10 @@ def _answer(one: Endpoint, names: dict[type[BaseModel], str]) -> Schema:
 
 def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
-    if one.takes_run:
-        found[404] = "There is no such run."
+    for name in one.rows:
+        found[404] = f"There is no such {PATH_ROWS[name].parameter}."
+    if one.numbers:
+        found[404] = "There is none of this number."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

@@ -33,6 +33,7 @@ DESCRIPTIONS = {
     "queue_up": "moved the run up in the queue",
     "queue_down": "moved the run down in the queue",
     "queue_first": "moved the run to the head of the queue",
+    "queue_to": "moved the run in the queue",
     "settings": "changed settings",
     "rules": "changed alert rules",
     "rename": "renamed the run",
@@ -45,6 +46,8 @@ DESCRIPTIONS = {
     "rule_launch": "launched the run as a fork by a rule of the original",
     "sweep": "launched the run for a sweep",
     "sweep_again": "queued the run again for a sweep",
+    "prune": "ended the run for its sweep",
+    "preempt": "pre-empted the run",
     "unarchive": "restored the run from the archive",
 }
 

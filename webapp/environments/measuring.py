@@ -14,6 +14,7 @@ from engine.environment_calls.helper import CallFailed
 from engine.environments.feasibility import Feasibility, SolutionLengths, action_budget, feasibility_of
 from webapp.environments import calls
 from webapp.environments.models import EnvironmentVersion
+from webapp.worker_calls import is_alone
 
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
 Step = Callable[[EnvironmentVersion, Ask], None]
@@ -59,7 +60,7 @@ def lacking(step: Step) -> list[int]:
 
 def measure_soon(version: EnvironmentVersion) -> EnvironmentVersion:
     """Has `version` measured by a worker; at once where there is no other process."""
-    if not calls.is_alone():
+    if not is_alone():
         calls.measure_later()
         return version
     look(version, _ask_here)

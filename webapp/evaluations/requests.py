@@ -11,10 +11,10 @@ from kombu.exceptions import OperationalError
 
 from webapp.audit.services import Actor
 from webapp.audit.services import record as audit
-from webapp.environments.calls import is_alone
 from webapp.evaluations.models import EvaluationRequest
 from webapp.jobs import LIVE, JobState, Refused
 from webapp.runs.models import Checkpoint, Run
+from webapp.worker_calls import is_alone
 from workers.app import app
 
 log = logging.getLogger(__name__)

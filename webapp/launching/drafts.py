@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from pydantic import ValidationError
 
-from engine.cluster.checks import check_cluster, this_machine
+from engine.cluster.checks import check_machine, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED, check_model_path
@@ -30,7 +30,7 @@ MANY_EPISODES = 4096  # per evaluation
 class Draft:
     """`config` is None if a field is invalid. `errors` are by dotted field; `environment` is the environment's select.
 
-    `memory` describes the GPU memory that a run on a cluster needs; it is empty for a run on this machine.
+    `memory` describes the memory that the run needs.
     """
 
     config: RunConfig | None
@@ -93,14 +93,13 @@ def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
     if reason := why_not(config):
         made.errors["model.start_from.step"] = reason
     _check_budget(made, config, field_of)
-    if config.backend == "ray":
-        _check_cluster(made, config)
+    _check_machine(made, config)
     _warn(made, config)
     return made
 
 
-def _check_cluster(made: Draft, config: RunConfig) -> None:
-    found = check_cluster(config, this_machine())
+def _check_machine(made: Draft, config: RunConfig) -> None:
+    found = check_machine(config, this_machine())
     made.errors = {**found.problems, **made.errors}
     made.warnings += found.warnings
     made.memory = found.memory.sentences() if found.memory else [f"Memory could not be estimated. {found.unknown}"]

@@ -37,6 +37,7 @@ from webapp.runs.shipped_presets import preset_titled
 from webapp.whole_numbers import whole_number
 
 LONGEST_NAME = 60
+MODEL = "model.path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +196,8 @@ def _begun(request: HttpRequest) -> Filled:
     step = _step(request.GET.get("step", ""))
     as_launched = request.GET.get("settings") == "launched"
     values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")), as_launched=as_launched)
+    if path := request.GET.get(MODEL, "").strip():
+        values = {**values, MODEL: path}
     return Filled(
         preset=preset,
         source=source,

@@ -67,11 +67,15 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
     if action == "rename":
         done = services.rename(run, request.POST.get("name", ""), _user(request))
         problem = "" if done else "The name must not be empty."
+    elif action == "queue_to":
+        position = whole_number(request.POST.get("position", ""))
+        done = position is not None and queue.reorder(run, _user(request), position)
+        problem = "" if done else _refusal(run, action)
     elif action in ACTIONS:
         done = ACTIONS[action](run, _user(request))
         problem = "" if done else _refusal(run, action)
     else:
-        allowed = ", ".join([*ACTIONS, "rename"])
+        allowed = ", ".join([*ACTIONS, "queue_to", "rename"])
         return JsonResponse({"error": f"Unknown action {action[:40]!r}. Use one of: {allowed}."}, status=400)
     run.refresh_from_db()
     if request.headers.get("Accept") == "application/json":

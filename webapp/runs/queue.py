@@ -1,4 +1,5 @@
-"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, by priority, then the oldest first.
+"""The queue of runs: at most `STARBOARD_MAX_PARALLEL_RUNS` engines at once, by priority, then in turn between users
+(`fairness`).
 
 A queued run is a row and uses no resources. What it waits for is written in the row; pages also show its position and
 link to the runs that hold the slots.
@@ -6,8 +7,9 @@ link to the runs that hold the slots.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from django.conf import settings
@@ -16,6 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from webapp.audit.services import Actor, record
+from webapp.runs.fairness import RECENT, Use, fair_order, recent_seconds
 from webapp.runs.models import Run
 from webapp.runs.priorities import PriorityName, priority_name
 from webapp.runs.services import NO_WORKER_YET
@@ -28,6 +31,7 @@ NAME_LENGTH = 40
 REASON_LENGTH = 200
 
 Direction = Literal["up", "down", "first"]
+QUEUE_FIELDS = ("pk", "name", "owner_id", "state", "priority", "queued_at", "wait_reason", "last_seq")
 
 
 class Holder(NamedTuple):
@@ -52,6 +56,10 @@ class Standing:
         parts = [word if isinstance(word, str) else f"'{_short(word.name)}'" for word in self.words]
         return "".join(parts)[:REASON_LENGTH]
 
+    def after(self, reason: str) -> Standing:
+        """With why the run is in the queue again, if there is a reason."""
+        return replace(self, words=[f"{reason} ", *self.words]) if reason else self
+
     def as_json(self) -> dict[str, object]:
         words = [word if isinstance(word, str) else {"run": word.pk, "name": word.name} for word in self.words]
         return {"words": words, "position": self.position, "length": self.length}
@@ -64,12 +72,34 @@ def slots() -> int:
 def due() -> list[str]:
     """The queued runs that have a free slot, the next one first."""
     free = slots() - Run.objects.filter(_holds_a_slot()).count()
-    return list(waiting().values_list("pk", flat=True)[: max(0, free)])
+    return [run.pk for run in waiting()[:free]] if free > 0 else []
 
 
-def waiting() -> QuerySet[Run]:
-    """The queue in its order."""
-    return Run.objects.filter(state=RunState.QUEUED).exclude(_holds_a_slot()).order_by("-priority", "queued_at", "pk")
+def waiting() -> list[Run]:
+    """The queue in its order; of each run what that order is made of."""
+    return _in_order(_queued())
+
+
+def _queued() -> QuerySet[Run]:
+    return Run.objects.filter(state=RunState.QUEUED).exclude(_holds_a_slot()).only(*QUEUE_FIELDS)
+
+
+def _in_order(queued: QuerySet[Run]) -> list[Run]:
+    runs = list(queued)
+    users = {run.owner_id for run in runs}
+    return fair_order(runs, _use() if len(users) > 1 else Use())
+
+
+def _use() -> Use:
+    """Of the slots, by user."""
+    now = timezone.now()
+    holding: Iterable[int | None] = Run.objects.filter(_holds_a_slot()).values_list("owner_id", flat=True)
+    held = Run.objects.filter(imported_from="", started_at__isnull=False).filter(
+        Q(state__in=SUPERVISED) | Q(finished_at__gte=now - RECENT)
+    )
+    times = held.values_list("owner_id", "started_at", "finished_at")
+    recent = [(user, since, until) for user, since, until in times if since is not None]
+    return Use(slots=Counter(holding), seconds=recent_seconds(recent, now))
 
 
 def _holds_a_slot() -> Q:
@@ -77,7 +107,8 @@ def _holds_a_slot() -> Q:
     return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_at__gt=timezone.now())
 
 
-def _holders() -> list[Holder]:
+def holders() -> list[Holder]:
+    """The runs that have engine slots, those that were queued first before others."""
     rows = Run.objects.filter(_holds_a_slot()).order_by("queued_at").values_list("pk", "name", "state", "last_seq")
     return [Holder(*row) for row in rows]
 
@@ -85,18 +116,18 @@ def _holders() -> list[Holder]:
 def report() -> None:
     """Writes into the rows of queued runs what they wait for, and notifies pages where that has changed: theirs, and
     those of paused runs that hold them up."""
-    holders = _holders()
-    queued = list(waiting().only("pk", "priority", "wait_reason", "last_seq"))
+    holding = holders()
+    queued = waiting()
     changed: dict[str, int] = {}
     for position, run in enumerate(queued, start=1):
-        reason = standing_at(position, len(queued), holders, slots(), priority_name(run.priority)).text
+        reason = standing_at(position, len(queued), holding, slots(), priority_name(run.priority)).text
         if position > MANY:
             reason = f"Waits for more than {MANY} queued runs before it"
         if reason != run.wait_reason:
             Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(wait_reason=reason)
             changed[run.pk] = run.last_seq
     if changed:
-        changed |= {holder.pk: holder.last_seq for holder in holders if holder.state == RunState.PAUSED}
+        changed |= {holder.pk: holder.last_seq for holder in holding if holder.state == RunState.PAUSED}
     for pk, seq in changed.items():
         publish_run(pk, seq)
 
@@ -107,14 +138,16 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
     concerned = [run for run in runs if run.shown_as in (RunState.QUEUED, RunState.PAUSED)]
     if not concerned:
         return {}
-    queue = {pk: position for position, pk in enumerate(waiting().values_list("pk", flat=True), start=1)}
-    holders = _holders()
+    queue = {run.pk: position for position, run in enumerate(waiting(), start=1)}
+    holding = holders()
     found = {
-        run.pk: standing_at(queue[run.pk], len(queue), holders, slots(), priority_name(run.priority))
+        run.pk: standing_at(queue[run.pk], len(queue), holding, slots(), priority_name(run.priority)).after(
+            run.state_reason
+        )
         for run in concerned
         if run.pk in queue
     }
-    if queue and len(holders) >= slots():
+    if queue and len(holding) >= slots():
         paused = Standing(
             words=[f"It holds its engine slot, and {_waiting_runs(len(queue))} for it: resume or stop it."]
         )
@@ -160,40 +193,47 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def reorder(run: Run, user: Actor, direction: Direction) -> bool:
-    """Moves the run in the queue by setting priorities; False if it is not queued or already there."""
+def reorder(run: Run, user: Actor, direction: Direction | int) -> bool:
+    """Moves the run in the queue, or to a position from 1, by setting priorities; False if it is not queued or already
+    there."""
     with transaction.atomic():
-        queue = list(waiting().select_for_update().only("pk", "priority", "queued_at"))
+        queue = _in_order(_queued().select_for_update())
         before = next((index for index, one in enumerate(queue) if one.pk == run.pk), None)
         after = _target(before, len(queue), direction)
         moved = before is not None and before != after
         if before is not None and moved:
             queue.insert(after, queue.pop(before))
-            for pk, priority in _new_priorities(queue).items():
+            for pk, priority in _new_priorities(queue, after).items():
                 Run.objects.filter(pk=pk).update(priority=priority)
         positions = {"from": _ordinal(before + 1), "to": _ordinal(after + 1)} if before is not None and moved else {}
-        record(run, user, f"queue_{direction}", moved, **positions)
+        action = "queue_to" if isinstance(direction, int) else f"queue_{direction}"
+        record(run, user, action, moved, **positions)
     run.refresh_from_db()
     transaction.on_commit(report)
     return moved
 
 
-def _target(before: int | None, length: int, direction: Direction) -> int:
+def _target(before: int | None, length: int, direction: Direction | int) -> int:
     if before is None or direction == "first":
         return 0
+    if isinstance(direction, int):
+        return min(max(1, direction), length) - 1
     return max(0, before - 1) if direction == "up" else min(length - 1, before + 1)
 
 
-def _new_priorities(order: Sequence[Run]) -> dict[str, int]:
-    """Those that have to rise for this order, from its end: nobody rises higher than the order needs, and runs that are
-    queued later come last as ever."""
-    changed = {}
-    following: Run | None = None
-    for run in reversed(order):
+def _new_priorities(order: Sequence[Run], last: int) -> dict[str, int]:
+    """Those that have to rise so that all runs up to the index `last` keep this order, whoever's turn it is. Nobody
+    rises higher than that needs, and what follows stays in turn between users."""
+    changed: dict[str, int] = {}
+    following = order[last + 1] if last + 1 < len(order) else None
+    users = {one.owner_id for one in order[last + 1 :] if following and one.priority == following.priority}
+    for run in reversed(order[: last + 1]):
         if following is not None:
             is_older = (run.queued_at, run.pk) < (following.queued_at, following.pk)
-            needed = following.priority + (0 if is_older else 1)
+            needed = following.priority + (0 if is_older and users == {run.owner_id} else 1)
             if run.priority < needed:
                 changed[run.pk] = run.priority = needed
+        is_level = following is not None and run.priority == following.priority
+        users = users | {run.owner_id} if is_level else {run.owner_id}
         following = run
     return changed

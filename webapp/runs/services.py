@@ -165,6 +165,18 @@ def _stop_queued(run: Run, who: str) -> bool:
     return move(run, RunState.STOPPED, reason=f"Stopped by {who} before it started{again}.", sources=[RunState.QUEUED])
 
 
+def request_prune(run: Run, reason: str) -> bool:
+    """Ends the run for its sweep, with a checkpoint: shown as pruned, for that reason."""
+    why = f"Ended by its sweep. {reason}"
+    done = move(run, RunState.STOPPED, reason=why, sources=[RunState.QUEUED], also={"pruned": why})
+    if not done:
+        live = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
+        done = bool(
+            live.update(requested=Request.STOP, stop_requests=1, stop_requested_at=timezone.now(), pruned=why)
+        ) and move(run, RunState.STOPPING, reason=why)  # fmt: skip
+    return record(run, None, "prune", done and refresh_and_publish(run), reason=reason)
+
+
 def _stop_live(run: Run, who: str) -> bool:
     live = Run.objects.filter(pk=run.pk, state__in=[*STEERABLE, RunState.STOPPING])
     if not live.update(
@@ -265,6 +277,8 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "requested": Request.RUN,
         "stop_requests": 0,
         "stop_requested_at": None,
+        "pruned": "",
+        "preempted": "",
         "process": {},
         "stop_proof": {},
         "finished_at": None,

@@ -20,9 +20,10 @@ class RunState(TextChoices):
     REPORTING = "reporting", "Running elsewhere"
 
 
-# shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a finished run
-# that an alert rule ended, and of one whose verdict has one of these labels
+# shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a stopped run
+# that its sweep ended, of a finished run that an alert rule ended, and of one whose verdict has one of these labels
 RESTARTING = "restarting"
+PRUNED = "pruned"
 ENDED_BY_ALERT = "ended_by_alert"
 FINISHED_AS = {
     "collapsed": "Finished · collapsed",
@@ -40,7 +41,13 @@ class Request(TextChoices):
     STOP = "stop", "Stop"
 
 
-SHOWN_LABELS = {**dict(RunState.choices), RESTARTING: "Restarting", ENDED_BY_ALERT: "Ended by alert", **FINISHED_AS}
+SHOWN_LABELS = {
+    **dict(RunState.choices),
+    RESTARTING: "Restarting",
+    PRUNED: "Pruned",
+    ENDED_BY_ALERT: "Ended by alert",
+    **FINISHED_AS,
+}
 del SHOWN_LABELS[RunState.REPORTING]  # shown as running
 
 TERMINAL = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})

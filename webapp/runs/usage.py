@@ -25,14 +25,24 @@ class Usage(TypedDict):
 def usage(run: Run) -> Usage:
     """Devices count from the start of an attempt to its last event, including loading, pauses and evaluations."""
     attempts = events_of(run, RunStarted)
-    on_gpu = bool(attempts) and attempts[-1].device.startswith(("cuda", "gpu"))
-    devices = _gpus(run) if on_gpu else 1
+    devices, kind = _devices(run, attempts)
+    on_gpu = kind == "GPU"
     hours = devices * held_seconds(run, [(started.seq, started.time) for started in attempts]) / 3600
     price = settings.GPU_HOUR_PRICE if on_gpu else settings.CPU_HOUR_PRICE
-    unit = "GPU hours" if on_gpu else "CPU hours"
+    unit = f"{kind} hours"
     cost = None if price is None else hours * price
     text = f"{hours:.2f} {unit}" + ("" if cost is None else f", {cost:.2f} {settings.CURRENCY}")
     return {"devices": devices, "unit": unit, "device_hours": round(hours, 4), "cost": cost, "text": text}
+
+
+def devices_of(run: Run) -> tuple[int, str]:
+    """How many devices the run is trained on, and what they are: `GPU`, or `CPU` for that of one machine."""
+    return _devices(run, events_of(run, RunStarted))
+
+
+def _devices(run: Run, attempts: list[RunStarted]) -> tuple[int, str]:
+    on_gpu = bool(attempts) and attempts[-1].device.startswith(("cuda", "gpu"))
+    return (_gpus(run), "GPU") if on_gpu else (1, "CPU")
 
 
 def held_seconds(run: Run, starts: list[tuple[int, float]]) -> float:

@@ -24,7 +24,7 @@ from engine.verdict.regimes import ENTROPY, MI_RATIO, VALID_RATE, Per, Reading, 
 from engine.verdict.thresholds import RULES_VERSION
 from engine.verdict.types import Label, Verdict
 from webapp.runs.models import Run
-from webapp.runs.states import RESTARTING, RunState
+from webapp.runs.states import PRUNED, RESTARTING, RunState
 
 EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
 SILENT_AFTER = timedelta(minutes=10)
@@ -74,8 +74,11 @@ def status_of(run: Run) -> Status:
     state, verdict = run.shown_as, recorded_verdict(run)
     if state == RESTARTING:
         return _of_state(RESTARTING, "Restarting", run.state_reason)
+    if state == PRUNED:
+        return Status(key="stopped", label="Pruned", reason=run.state_reason, icon=PRUNED)
     if state in (RunState.QUEUED, RunState.STARTING):
-        return _of_state("queued", "Waiting", run.wait_reason or "The engine is starting.")
+        waits = run.wait_reason or "The engine is starting."
+        return _of_state("queued", "Waiting", f"{run.state_reason} {waits}".strip())
     if state in (RunState.FAILED, RunState.CRASHED):
         return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
     if run.state == RunState.REPORTING and (since := _silent_since(run)) is not None:

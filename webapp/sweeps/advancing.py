@@ -18,34 +18,59 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
 from webapp.runs.services import resume_ended, submit_run
 from webapp.runs.states import TERMINAL, RunState
+from webapp.sweeps import proposals
 from webapp.sweeps.models import PlannedRun, Sweep, SweepState
+from webapp.sweeps.proposals import FAILURES
+from webapp.sweeps.pruning import prune
 
 LONGEST_NAME = 80
-FAILURES = (RunState.FAILED, RunState.CRASHED)
 
 
 def advance_all() -> None:
-    """Launches the next runs of every sweep that has room for them."""
-    for sweep in Sweep.objects.filter(state=SweepState.RUNNING).only("pk", "at_once"):
+    """Ends what the sweeps rule out, and launches the next runs of every sweep that has room for them."""
+    for sweep in Sweep.objects.filter(state=SweepState.RUNNING):
+        prune(sweep)
         if _live_count(sweep) < sweep.at_once:
             advance(sweep.pk)
 
 
 def advance(pk: int) -> None:
-    """Launches as many runs of the sweep as its limit allows, failed ones first, so that seeds are completed in order.
-    Without any that are live or left it has finished."""
+    """Launches as many runs of the sweep as its limit allows, and plans further configurations of an adaptive search as
+    they are needed. Without any that are live or left the sweep has finished."""
+    while (known := _launch_planned(pk)) is not None:
+        sweep = Sweep.objects.get(pk=pk)
+        point = proposals.propose(sweep)  # takes a second or so, in which others may write
+        with transaction.atomic():
+            locked = Sweep.objects.select_for_update().get(pk=pk)
+            if point is None:
+                _end_if_idle(locked)
+                return
+            if proposals.known_count(locked) == known:  # else another worker was faster
+                proposals.add(locked, point)
+
+
+def _launch_planned(pk: int) -> int | None:
+    """Launches what is planned, failed runs first, so that seeds are completed in order. If there is room for more of
+    an adaptive search, how many configurations it has; else None."""
     with transaction.atomic():
         # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and launching one act
         sweep = Sweep.objects.select_for_update().filter(pk=pk, state=SweepState.RUNNING).first()
         if sweep is None:
-            return
+            return None
         live = _live_count(sweep)
         for row in _due(sweep):
             if live >= sweep.at_once:
-                return
+                return None
             live += _launch(row, sweep)
-        if not live:
-            Sweep.objects.filter(pk=pk).update(state=SweepState.FINISHED, ended_at=timezone.now())
+        if live < sweep.at_once and proposals.is_due(sweep):
+            return proposals.known_count(sweep)
+        _end_if_idle(sweep)
+        return None
+
+
+def _end_if_idle(sweep: Sweep) -> None:
+    if not _live_count(sweep):
+        Sweep.objects.filter(pk=sweep.pk).update(state=SweepState.FINISHED, ended_at=timezone.now())
 
 
 def _live_count(sweep: Sweep) -> int:
@@ -54,12 +79,12 @@ def _live_count(sweep: Sweep) -> int:
 
 def _due(sweep: Sweep) -> Iterable[PlannedRun]:
     """What is to be queued, in order: again what failed, or what a user asked for; then what was never launched."""
-    ended = sweep.planned.filter(run__state__in=[RunState.STOPPED, *FAILURES]).select_related("run")
+    ended = sweep.planned.filter(run__state__in=[RunState.STOPPED, *FAILURES], pruned="").select_related("run")
     for row in list(ended):
         failed = row.run is not None and row.run.state in FAILURES
         if row.again or (failed and row.retries < sweep.retries):
             yield row
-    yield from list(sweep.planned.filter(run=None, problem=""))
+    yield from list(sweep.planned.filter(run=None, problem="", pruned=""))
 
 
 def _launch(row: PlannedRun, sweep: Sweep) -> bool:

@@ -9,9 +9,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
+from engine.sweeps.axes import RangeAxis
 from engine.sweeps.configurations import Configurations, configurations_of, refusal
 from engine.sweeps.plan import SweepPlan
-from engine.sweeps.points import Point, Trial, points_of, trials_of
+from engine.sweeps.points import Point, Trial, point_by_point, points_of, trials_of
+from webapp.audit.services import Actor
+from webapp.environments.models import EnvironmentVersion
+from webapp.environments.restrictions import refused_class, refused_fields
 from webapp.launching import drafts
 
 
@@ -37,20 +41,50 @@ class SweepDraft:
         """By key of the point."""
         return {point.key: config for point, config in self.configurations.found}
 
+    @property
+    def run_count(self) -> int:
+        """Of all runs, also those of points that an adaptive search has yet to propose."""
+        if self.plan is None:
+            return 0
+        return (self.plan.points if self.plan.method == "tpe" else len(self.points)) * len(self.plan.seeds)
+
+    def expected_configs(self) -> list[RunConfig]:
+        """Of all configurations; those that an adaptive search has yet to propose as the first ones are."""
+        found = list(self.configs.values())
+        if self.plan is None or self.plan.method != "tpe" or not found:
+            return found
+        return [found[index % len(found)] for index in range(self.plan.points)]
+
     def trials(self) -> list[Trial]:
-        return list(trials_of(self.points, self.plan.seeds, self.plan.sweep_seed)) if self.plan else []
+        """In the order of launch; of an adaptive search the first ones."""
+        if self.plan is None:
+            return []
+        if self.plan.method == "tpe":
+            return list(point_by_point(self.points, self.plan.seeds))
+        return list(trials_of(self.points, self.plan.seeds, self.plan.sweep_seed))
 
 
-def draft(base: RunConfig, data: Mapping[str, Any], *, first: Sequence[str] = ()) -> SweepDraft:
-    """`data` as a plan over `base`. Of points with the same configuration those whose keys are in `first` are kept."""
+def draft(
+    base: RunConfig,
+    data: Mapping[str, Any],
+    *,
+    first: Sequence[str] = (),
+    user: Actor = None,
+    version: EnvironmentVersion | None = None,
+) -> SweepDraft:
+    """`data` as a plan over `base`, whose first environment is the `version` of the site if there is one. Of points
+    with the same configuration those whose keys are in `first` are kept. `user` may configure what it names."""
     try:
         plan = SweepPlan.model_validate(data)
     except ValidationError as error:
         return SweepDraft(problems=[_plain(name, why) for name, why in problems_by_field(error, SweepPlan)])
+    if refused := _refused_classes(plan, user):
+        return SweepDraft(problems=refused)
     values = base.model_dump(mode="json")
     points = sorted(points_of(plan, values), key=lambda point: point.key not in first)
     made = SweepDraft(plan=plan, configurations=configurations_of(values, points))
     _check_beyond_the_engine(made)
+    _refuse_restricted(made, user, version)
     made.problems = made.configurations.problems
     return made
 
@@ -66,6 +100,30 @@ def _check_beyond_the_engine(made: SweepDraft) -> None:
     total = len(made.configurations.found)
     for warning, count in warnings.items():
         made.warnings.append(warning if count == total else f"{warning} ({count} of {total} configurations)")
+
+
+def _refused_classes(plan: SweepPlan, user: Actor) -> list[str]:
+    """Before a configuration is read, which imports a class that it names."""
+    named = (
+        (axis.name, str(level.changes[name]))
+        for axis in plan.axes
+        if not isinstance(axis, RangeAxis)
+        for level in axis.levels()
+        for name in level.changes
+        if name.startswith("environments.")
+    )
+    return [f"{axis} = {value[:60]}: {reason}" for axis, value in named if (reason := refused_class(value, user))]
+
+
+def _refuse_restricted(made: SweepDraft, user: Actor, version: EnvironmentVersion | None) -> None:
+    """An environment of the site may have been set up by an administrator; it is allowed as it is."""
+    for point, config in made.configurations.found:
+        for index, one in enumerate(config.environments):
+            if index == 0 and version is not None and one.parameters == version.parsed().parameters:
+                continue
+            made.configurations.refusals += [
+                refusal(point, f"environments.{index}.{name}", why) for name, why in refused_fields(one, user).items()
+            ]
 
 
 def _field(name: str) -> str:

@@ -37,7 +37,7 @@ def estimate(configs: Iterable[RunConfig], seeds: int, slots: int) -> Estimate:
     for config in configs:
         key = (config.environments[0].kind, config.model.path)
         if key not in rates:
-            rates[key] = _rates(*key)
+            rates[key] = rates_of(*key)
         size = config.rollout.groups * config.rollout.group_size * config.steps
         runs, steps, trajectories = runs + seeds, steps + seeds * config.steps, trajectories + seeds * size
         if rates[key]:
@@ -55,8 +55,8 @@ def estimate(configs: Iterable[RunConfig], seeds: int, slots: int) -> Estimate:
     )
 
 
-def _rates(kind: str, model: str) -> list[float]:
-    """Seconds per trajectory of recent runs."""
+def rates_of(kind: str, model: str) -> list[float]:
+    """Seconds per trajectory of recent runs of an environment with a model."""
     recent = (
         Run.objects.filter(
             step__gte=FEWEST_STEPS, seconds__gt=0, config__environments__0__kind=kind, config__model__path=model

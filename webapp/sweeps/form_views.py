@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from engine.sweeps.catalogue import sweep_presets
+from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
@@ -17,6 +17,7 @@ from webapp.sweeps.drafts import SweepDraft
 from webapp.sweeps.estimates import duration, estimate
 from webapp.sweeps.forms import CONFIRM_ABOVE, MethodChoice, SweepForm
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority
+from webapp.sweeps.results import MEASURES
 from webapp.sweeps.services import create
 from webapp.sweeps.swept_fields import swept_fields
 
@@ -27,7 +28,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """GET shows the form; POST launches the sweep or shows what is wrong."""
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
-    form = forms.posted(request.POST) if request.method == "POST" else forms.begun(request)
+    form = forms.posted(request.POST, request.user) if request.method == "POST" else forms.begun(request)
     made = form.draft()
     if request.method == "POST" and made.valid and form.base is not None and not _to_confirm(form, made):
         sweep = create(
@@ -45,8 +46,10 @@ def new(request: HttpRequest) -> HttpResponse:
         "rows": [*form.rows, AxisRow()],
         "empty_row": AxisRow(),
         "fields": swept_fields(form.base) if form.base else [],
-        "presets": sweep_presets().items(),
+        "presets": of_size("small").items(),
+        "full_presets": of_size("full").items(),
         "methods": MethodChoice.choices,
+        "objectives": MEASURES.items(),
         "priorities": [(str(value), label) for value, label in Priority.choices],
         "most_at_once": MOST_AT_ONCE,
         "most_retries": MOST_RETRIES,
@@ -61,12 +64,12 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def check(request: HttpRequest) -> HttpResponse:
     """What the form would launch, as a part of its page."""
-    form = forms.posted(request.POST)
+    form = forms.posted(request.POST, request.user)
     return render(request, "sweeps/_preview.html", _preview(form, form.draft()))
 
 
 def _to_confirm(form: SweepForm, made: SweepDraft) -> bool:
-    count = len(made.trials())
+    count = made.run_count
     return count > CONFIRM_ABOVE and form.confirm.strip() != str(count)
 
 
@@ -76,15 +79,17 @@ def _preview(form: SweepForm, made: SweepDraft) -> dict[str, Any]:
     at_once = int(form.at_once)
     seeds = made.plan.seeds
     points = made.points
-    expected = estimate(made.configs.values(), len(seeds), min(at_once, slots()))
-    runs = len(points) * len(seeds)
+    expected = estimate(made.expected_configs(), len(seeds), min(at_once, slots()))
+    runs = made.run_count
     return {
         "draft": made,
         "seeds": seeds,
         "axes": [axis.name for axis in made.plan.axes],
         "points": [[point.labels[axis.name] for axis in made.plan.axes] for point in points[:SHOWN]],
         "hidden": max(0, len(points) - SHOWN),
-        "configurations": len(points),
+        "configurations": runs // len(seeds),
+        "to_propose": runs // len(seeds) - len(points),
+        "prunes": made.plan.pruning is not None,
         "runs": runs,
         "sum": f"{runs:,} run{'' if runs == 1 else 's'}",
         "steps": f"{expected.steps:,}",

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from engine.config import RunConfig, problems_by_field
 from engine.sweeps.catalogue import SweepPreset, sweep_presets
 from engine.sweeps.plan import SweepPlan
+from webapp.audit.services import Actor
 from webapp.environments.models import EnvironmentVersion
+from webapp.environments.restrictions import refused_class
 from webapp.launching.presets import run_presets
 from webapp.launching.seeds import seeds_of
 from webapp.runs.live_settings import current
@@ -34,9 +36,12 @@ class MethodChoice(TextChoices):
     GRID = "grid", "Grid: every combination"
     RANDOM = "random", "Random: independent draws"
     SOBOL = "sobol", "Sobol: draws that cover the ranges evenly"
+    TPE = "tpe", "Adaptive: follows the results (TPE)"
 
 
-TEXTS = ("points", "sweep_seed", "seeds", "at_once", "retries", "priority", "confirm")  # fields with a default
+# fields with a default
+TEXTS = ("points", "sweep_seed", "seeds", "objective", "at_once", "retries", "priority", "confirm")
+OF_PRUNING = ("first", "every", "fewest")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,7 +62,14 @@ class SweepForm:
     retries: str = "1"
     priority: str = "0"
     confirm: str = ""
+    objective: str = "success"
+    prune_median: bool = False
+    prune_collapse: bool = False
+    prune_first: str = "10"
+    prune_every: str = "10"
+    prune_fewest: str = "4"
     sweep_preset: SweepPreset | None = None
+    user: Actor = None
 
     @property
     def base_json(self) -> str:
@@ -81,8 +93,16 @@ class SweepForm:
         problems += self._problems_of_limits()
         if problems:
             return SweepDraft(problems=problems)
-        data = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
-        return draft(self.base, data if self.method == MethodChoice.GRID else {**data, "points": self.points})
+        data: dict[str, Any] = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
+        if self.method != MethodChoice.GRID:
+            data |= {"points": self.points, "objective": self.objective, "pruning": self._pruning()}
+        return draft(self.base, data, user=self.user, version=self.version)
+
+    def _pruning(self) -> dict[str, Any] | None:
+        if not (self.prune_median or self.prune_collapse):
+            return None
+        numbers = {name: getattr(self, f"prune_{name}") for name in OF_PRUNING}
+        return {"median": self.prune_median, "collapse": self.prune_collapse, **numbers}
 
     def _problems_of_limits(self) -> list[str]:
         limits = {
@@ -105,6 +125,13 @@ class SweepForm:
 
 
 def begun(request: HttpRequest) -> SweepForm:
+    """What the form begins with, for the user of the request."""
+    form = _begun(request)
+    form.user = request.user
+    return form
+
+
+def _begun(request: HttpRequest) -> SweepForm:
     """From another sweep, a run, a preset of sweeps, or the form of a run; else over the starter preset."""
     data = request.GET
     sweep = Sweep.objects.filter(pk=whole_number(data.get("sweep", "")) or 0).first()
@@ -133,9 +160,10 @@ def begun(request: HttpRequest) -> SweepForm:
                      at_once=str(slots()))  # fmt: skip
 
 
-def posted(data: QueryDict) -> SweepForm:
-    base, problem = _base(data.get("base", ""))
+def posted(data: QueryDict, user: Actor) -> SweepForm:
+    base, problem = _base(data.get("base", ""), user)
     form = SweepForm(
+        user=user,
         base=base,
         base_problem=problem,
         preset=data.get("preset", "")[:60] or "custom",
@@ -144,22 +172,32 @@ def posted(data: QueryDict) -> SweepForm:
         rows=posted_rows(data),
         method=data.get("method", MethodChoice.GRID),
     )
-    for name in TEXTS:
+    form.prune_median, form.prune_collapse = "prune_median" in data, "prune_collapse" in data
+    for name in (*TEXTS, *(f"prune_{one}" for one in OF_PRUNING)):
         if name in data:
             setattr(form, name, data[name])
     return form
 
 
-def _base(text: str) -> tuple[RunConfig | None, str]:
+def _base(text: str, user: Actor) -> tuple[RunConfig | None, str]:
     if len(text) > LONGEST_BASE:
         return None, "The base configuration is too long. Begin again from the form of a new run."
     try:
-        return RunConfig.model_validate(json.loads(text)), ""
+        data = json.loads(text)
+        # before it is read, which imports a class that it names
+        if reason := next(filter(None, (refused_class(kind, user) for kind in _kinds(data))), ""):
+            return None, f"The base configuration cannot be used. {reason}"
+        return RunConfig.model_validate(data), ""
     except ValidationError as error:
         name, why = problems_by_field(error, RunConfig)[0]
         return None, f"The base configuration cannot be used: {name}: {why}. Begin again from the form of a new run."
     except (ValueError, RecursionError):
         return None, "There is no base configuration. Begin from the form of a new run, or from a preset."
+
+
+def _kinds(data: Any) -> list[object]:
+    environments = data.get("environments") if isinstance(data, dict) else None
+    return [one.get("kind") for one in environments or [] if isinstance(one, dict)]
 
 
 def _of_sweep(sweep: Sweep) -> SweepForm:
@@ -173,7 +211,7 @@ def _of_sweep(sweep: Sweep) -> SweepForm:
 
 def _of_preset(preset: SweepPreset) -> SweepForm:
     made = _of_plan(preset.plan)
-    made.base = preset.config()
+    made.base = preset.base_config()
     made.preset = made.base.preset
     made.version = _version_named(made.base.environments[0].tag, made.base)
     made.name, made.at_once, made.sweep_preset = preset.title, str(slots()), preset
@@ -181,14 +219,20 @@ def _of_preset(preset: SweepPreset) -> SweepForm:
 
 
 def _of_plan(plan: SweepPlan) -> SweepForm:
-    return SweepForm(
+    form = SweepForm(
         base=None,
+        objective=plan.objective,
         rows=rows_of(plan.axes),
         method=plan.method,
         points=str(plan.points),
         sweep_seed=str(plan.sweep_seed),
         seeds=", ".join(str(seed) for seed in plan.seeds),
     )
+    if plan.pruning is not None:
+        form.prune_median, form.prune_collapse = plan.pruning.median, plan.pruning.collapse
+        for name in OF_PRUNING:
+            setattr(form, f"prune_{name}", str(getattr(plan.pruning, name)))
+    return form
 
 
 def _version(pk: int | None) -> EnvironmentVersion | None:

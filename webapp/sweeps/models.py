@@ -80,6 +80,8 @@ class PlannedRun(models.Model):
     run = models.OneToOneField(Run, null=True, on_delete=models.SET_NULL, related_name="planned")
     again = models.BooleanField(default=False)  # a user asked to queue it again
     retries = models.PositiveSmallIntegerField(default=0)  # how often it was queued again after a failure
+    pruned = models.TextField(blank=True, default="")  # why its configuration was ended early
+    compared_at = models.PositiveIntegerField(default=0)  # the newest step at which its run was compared with others
     problem = models.TextField(blank=True, default="")  # why it could not be launched
 
     class Meta:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from engine.sweeps import effects
@@ -14,16 +14,16 @@ from engine.sweeps.axes import RangeAxis
 from engine.sweeps.effects import Best, Estimate
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point
-from webapp.evaluations.models import Evaluation
 from webapp.runs.models import Run
 from webapp.runs.queue import slots
-from webapp.runs.states import TERMINAL, RunState
+from webapp.runs.states import PRUNED, TERMINAL, RunState
 from webapp.sweeps.models import PlannedRun, Sweep
+from webapp.sweeps.trial_scores import scores_of
 
 MEASURES = {"success": "Held-out success", "mean_return": "Held-out return"}
 SHADES = 8  # of a heat map
 MOST_COMPARED = 10  # runs that the comparison takes
-RUN_FIELDS = ("id", "name", "state", "restart_at", "step", "total_steps", "seconds", "verdict")
+RUN_FIELDS = ("id", "name", "state", "restart_at", "step", "total_steps", "seconds", "verdict", "pruned", "finished_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,20 @@ class Member:
     run: Run | None
     score: float | None
     problem: str
+    pruned: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationRow:
     """A configuration with its seeds. `runs` are the ids of those that there are, for a link that compares them."""
 
+    point: Point
     labels: list[str]
     members: list[Member]
-    text: str  # its estimate
+    estimate: Estimate | None
+    text: str
     is_best: bool = False
+    pruned: str = ""
 
     @property
     def runs(self) -> str:
@@ -58,6 +62,15 @@ class HeatMap:
     down: str
     columns: list[str]
     rows: list[tuple[str, list[dict[str, Any] | None]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Improvement:
+    """A configuration that was the best so far when its last seed had been trained. `number` counts complete ones."""
+
+    number: int
+    point: Point
+    value: float
 
 
 @dataclass
@@ -76,25 +89,11 @@ class SweepResults:
         self.plan = self.sweep.parsed_plan()
         self.planned = list(self.sweep.planned.all())
         self._runs = {run.pk: run for run in Run.objects.filter(planned__sweep=self.sweep).only(*RUN_FIELDS)}
-        self.scores = self._read_scores()
+        self.scores = scores_of(self.sweep, self.measure, self.environment)
 
     @property
     def environments(self) -> list[str]:
         return [str(one["tag"]) for one in self.sweep.config["environments"]]
-
-    def _read_scores(self) -> dict[tuple[str, int], float]:
-        """Final evaluations; of several environments their mean, unless one is chosen. The last of a resumed run
-        counts."""
-        found: dict[str, dict[str, float]] = {}
-        rows = Evaluation.objects.filter(run__planned__sweep=self.sweep, final=True, requested=False, episodes__gt=0)
-        for run_id, tag, value in rows.order_by("step").values_list("run_id", "environment", self.measure):
-            if self.environment in ("", tag):
-                found.setdefault(run_id, {})[tag] = value
-        return {
-            (row.point_key, row.seed): sum(values.values()) / len(values)
-            for row in self.planned
-            if row.run_id is not None and (values := found.get(row.run_id))
-        }
 
     def run_of(self, row: PlannedRun) -> Run | None:
         return self._runs.get(row.run_id or "")
@@ -103,18 +102,32 @@ class SweepResults:
 
     def counts(self) -> dict[str, int]:
         """By state of the run; `planned` are those without one."""
-        states = Counter(run.state if (run := self.run_of(row)) else "planned" for row in self.planned)
+        states = Counter(self._state_of(row) for row in self.planned)
+        to_propose = self.left_to_propose() * len(self.plan.seeds)
         failed = states[RunState.FAILED] + states[RunState.CRASHED] + sum(bool(row.problem) for row in self.planned)
-        ended = sum(states[state] for state in TERMINAL)
+        ended = sum(states[state] for state in TERMINAL) + states["pruned"]
         return {
-            "total": len(self.planned),
+            "total": len(self.planned) + to_propose - states["dropped"],
             "finished": states[RunState.FINISHED],
             "failed": failed,
             "stopped": states[RunState.STOPPED],
-            "planned": states["planned"],
-            "live": len(self.planned) - ended - states["planned"],
+            "pruned": states["pruned"],
+            "planned": states["planned"] + to_propose,
+            "live": len(self.planned) - ended - states["planned"] - states["dropped"],
             "ended": ended,
         }
+
+    def _state_of(self, row: PlannedRun) -> str:
+        """Dropped: never launched, as its configuration was pruned."""
+        run = self.run_of(row)
+        if run is None:
+            return "dropped" if row.pruned else "planned"
+        return run.shown_as if run.shown_as == PRUNED else run.state
+
+    def left_to_propose(self) -> int:
+        """Configurations that an adaptive search has yet to propose."""
+        known = len({row.point_key for row in self.planned})
+        return max(0, self.plan.points - known) if self.plan.method == "tpe" else 0
 
     def seconds_left(self) -> float | None:
         """By the steps of its own runs, at the limit of runs at once; None before any of them."""
@@ -124,10 +137,13 @@ class SweepResults:
         steps = 0
         for row in self.planned:
             run = self.run_of(row)
+            if row.pruned:
+                continue
             if run is None:
                 steps += int(row.changes.get("steps", self.sweep.config["steps"]))
             elif run.state not in TERMINAL:
                 steps += max(0, run.total_steps - run.step)
+        steps += self.left_to_propose() * len(self.plan.seeds) * int(self.sweep.config["steps"])
         return steps * median(rates) / min(self.sweep.at_once, slots())
 
     # --- what it says
@@ -142,6 +158,12 @@ class SweepResults:
             found.values(),
             key=lambda point: [position[name].get(str(point.labels.get(name)), -1) for name in position],
         )
+
+    @property
+    def _trained(self) -> list[Point]:
+        """Without those that ended early, which have no final result."""
+        pruned = self.pruned()
+        return [point for point in self._points if point.key not in pruned]
 
     def _positions(self, axis: str) -> dict[str, float]:
         """Of each label on the axis: as the plan lists them, or by size where they were drawn."""
@@ -159,6 +181,33 @@ class SweepResults:
     def best(self) -> Best | None:
         return effects.best(self._points, self.plan.seeds, self.scores)
 
+    def pruned(self) -> dict[str, str]:
+        """Why, by key of each configuration that ended early."""
+        return {row.point_key: row.pruned for row in self.planned if row.pruned}
+
+    def improvements(self) -> list[Improvement]:
+        """Configurations in the order in which they were complete, where the mean over their seeds was the best so
+        far."""
+        rows: dict[str, list[PlannedRun]] = {}
+        for row in self.planned:
+            rows.setdefault(row.point_key, []).append(row)
+        complete = []
+        for key, found in rows.items():
+            values = [self.scores[key, row.seed] for row in found if (key, row.seed) in self.scores]
+            runs = [run for row in found if (run := self.run_of(row)) is not None]
+            times = [run.finished_at for run in runs if run.finished_at is not None]
+            if len(values) == len(found) and times:
+                complete.append((max(times), found[0].point, fmean(values)))
+        history: list[Improvement] = []
+        for number, (_, point, value) in enumerate(sorted(complete, key=lambda one: one[0]), 1):
+            if not history or value > history[-1].value:
+                history.append(Improvement(number=number, point=point, value=value))
+        return history
+
+    def history(self) -> list[tuple[Improvement, list[tuple[str, str]]]]:
+        """Improvements with the labels of their axes."""
+        return [(one, labelled(one.point, self.axes)) for one in self.improvements()]
+
     def configurations(self) -> list[ConfigurationRow]:
         """In the order of the axes."""
         by_point: dict[str, list[Member]] = {}
@@ -168,15 +217,21 @@ class SweepResults:
                 run=self.run_of(row),
                 score=self.scores.get((row.point_key, row.seed)),
                 problem=row.problem,
+                pruned=row.pruned,
             )
             by_point.setdefault(row.point_key, []).append(member)
         best = self.best.point.key if self.best and self.best.compared > 1 else ""
+        reasons = self.pruned()
+        estimates = {point.key: effects.estimate([point], self.plan.seeds, self.scores) for point in self._points}
         return [
             ConfigurationRow(
+                point=point,
+                estimate=estimates[point.key],
                 labels=[str(point.labels.get(name, "")) for name in self.axes],
                 members=by_point[point.key],
-                text=self._text_of(effects.estimate([point], self.plan.seeds, self.scores)),
+                text=self._text_of(estimates[point.key]),
                 is_best=point.key == best,
+                pruned=reasons.get(point.key, ""),
             )
             for point in self._points
         ]
@@ -189,7 +244,7 @@ class SweepResults:
         drawn values, each configuration."""
         found = []
         for axis in self.plan.axes:
-            levels = effects.effect(axis.name, self._points, self.plan.seeds, self.scores)
+            levels = effects.effect(axis.name, self._trained, self.plan.seeds, self.scores)
             ordered = sorted(levels.items(), key=lambda item: self._positions(axis.name)[item[0]])
             points = [
                 {
@@ -211,7 +266,7 @@ class SweepResults:
             return None
         across = across if across in levelled else levelled[0]
         down = down if down in levelled and down != across else next(name for name in levelled if name != across)
-        cells = effects.interaction(across, down, self._points, self.plan.seeds, self.scores)
+        cells = effects.interaction(across, down, self._trained, self.plan.seeds, self.scores)
         means = [one.mean for one in cells.values() if one is not None]
         low, high = min(means), max(means)
         columns, lines = list(self._positions(across)), list(self._positions(down))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,9 +18,10 @@ from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.services import request_stop
 from webapp.runs.states import TERMINAL, RunState
-from webapp.sweeps.advancing import FAILURES, LONGEST_NAME, advance
+from webapp.sweeps.advancing import LONGEST_NAME, advance
 from webapp.sweeps.drafts import SweepDraft, draft
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, PlannedRun, Priority, Sweep, SweepState
+from webapp.sweeps.proposals import FAILURES, is_due, known_count
 
 
 class Refused(Exception):
@@ -61,11 +62,13 @@ def create(
     return sweep
 
 
-def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> int:
+def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user: Actor = None) -> int:
     """Plans what a plan with more values, draws or seeds adds to the sweep, and how many runs that is. Runs that it has
     stay as they are. Raises `Refused` for more than `most`, or if something of the former plan is missing."""
+    if sweep.parsed_plan().method == "tpe":
+        return _extend_adaptive(sweep, data, most=most, user=user)
     former = set(sweep.planned.values_list("point_key", "seed"))
-    made = draft(sweep.parsed_config(), data, first=[key for key, _ in former])
+    made = _draft(sweep, data, user, first=[key for key, _ in former])
     if made.plan is None or not made.valid:
         raise Refused(" ".join(made.problems))
     planned = {(trial.point.key, trial.seed) for trial in made.trials()}
@@ -74,8 +77,7 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> i
             f"{missing} runs of this sweep would no longer belong to it. An extension adds values or seeds and removes "
             "none; for anything else, start another sweep from this one."
         )
-    if (count := len(planned - former)) > most:
-        raise Refused(f"That would be {count} more runs. Enter their number, {count}, to confirm.")
+    _check_count(len(planned - former), most)
     with transaction.atomic():
         added = _add(sweep, made)
         if added:
@@ -84,6 +86,44 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS) -> i
             advance(sweep.pk)
     sweep.refresh_from_db()
     return added
+
+
+def _draft(sweep: Sweep, data: Mapping[str, Any], user: Actor, *, first: Sequence[str] = ()) -> SweepDraft:
+    return draft(sweep.parsed_config(), data, first=first, user=user, version=sweep.environment_version)
+
+
+def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int, user: Actor) -> int:
+    """Further seeds for the configurations that there are, and further configurations for it to propose."""
+    made = _draft(sweep, data, user)
+    if made.plan is None or not made.valid:
+        raise Refused(" ".join(made.problems))
+    former, plan = sweep.parsed_plan(), made.plan
+    if plan.axes != former.axes or not set(former.seeds) <= set(plan.seeds) or plan.points < former.points:
+        raise Refused("An adaptive search keeps its axes. Extend it by configurations or training seeds.")
+    if plan.seeds == former.seeds and plan.points == former.points:
+        return 0
+    _check_count(plan.points * len(plan.seeds) - former.points * len(former.seeds), most)
+    with transaction.atomic():
+        points = {row.point_key: row for row in sweep.planned.filter(pruned="")}
+        new = [(row, seed) for seed in plan.seeds if seed not in former.seeds for row in points.values()]
+        first = 1 + max(sweep.planned.values_list("order", flat=True), default=-1)
+        PlannedRun.objects.bulk_create(
+            PlannedRun(sweep=sweep, order=first + index, point_key=row.point_key, labels=row.labels,
+                       changes=row.changes, seed=seed)
+            for index, (row, seed) in enumerate(new)
+        )  # fmt: skip
+        Sweep.objects.filter(pk=sweep.pk).update(
+            plan=plan.model_dump(mode="json"), state=SweepState.RUNNING, ended_at=None
+        )
+    known = known_count(sweep)
+    advance(sweep.pk)
+    sweep.refresh_from_db()
+    return len(new) + max(0, plan.points - known) * len(plan.seeds)
+
+
+def _check_count(count: int, most: int) -> None:
+    if count > most:
+        raise Refused(f"That would be {count} more runs. Enter their number, {count}, to confirm.")
 
 
 def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
@@ -102,10 +142,10 @@ def resume(sweep: Sweep) -> int:
     """Goes on with what is planned, and queues again what was stopped, or failed and has retries left. How many runs
     that is; `Refused` if there are none."""
     with transaction.atomic():
-        ended = sweep.planned.select_for_update().filter(run__state__in=[RunState.STOPPED, *FAILURES])
+        ended = sweep.planned.select_for_update().filter(run__state__in=[RunState.STOPPED, *FAILURES], pruned="")
         again = [row.pk for row in ended.select_related("run") if may_run_again(row, sweep)]
-        waiting = sweep.planned.filter(run=None).count()
-        if not again and not waiting:
+        waiting = sweep.planned.filter(run=None, pruned="").count()
+        if not again and not waiting and not is_due(sweep):
             raise Refused(
                 "There is nothing to resume: every run has finished, or failed as often as its retries allow. Allow "
                 "more retries to queue those again."

@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from engine.sweeps.catalogue import sweep_presets
+from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.axis_rows import rows_of
@@ -19,7 +20,7 @@ from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep, Sw
 from webapp.sweeps.results import MEASURES, SweepResults, estimate_text, labelled
 
 PAGE = 50
-METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws"}
+METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws", "tpe": "Adaptive search"}
 
 
 @require_safe
@@ -31,7 +32,8 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
         failed=Count("planned", filter=failed),
     )
     rows = [(sweep, [axis.name for axis in sweep.parsed_plan().axes]) for sweep in found[:PAGE]]
-    context = {"rows": rows, "presets": sweep_presets().items(), "more": found.count() > PAGE}
+    presets = {"presets": of_size("small").items(), "full_presets": of_size("full").items()}
+    context = {"rows": rows, **presets, "more": found.count() > PAGE}
     return render(request, "sweeps/list.html", context)
 
 
@@ -49,6 +51,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "most_at_once": MOST_AT_ONCE,
         "most_retries": MOST_RETRIES,
         "confirm_above": CONFIRM_ABOVE,
+        "effects_url": f"{reverse('comparisons:effects')}?sweep={sweep.pk}",
     }
     return render(request, "sweeps/detail.html", context)
 
@@ -62,7 +65,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
     measure = request.GET.get("measure", "")
-    measure = measure if measure in MEASURES else "success"
+    measure = measure if measure in MEASURES else sweep.parsed_plan().objective
     tags = [str(one["tag"]) for one in sweep.config["environments"]]
     environment = request.GET.get("environment", "")
     environment = environment if environment in tags else ""
@@ -79,6 +82,9 @@ def _results(request: HttpRequest, sweep: Sweep) -> dict[str, Any]:
         "others": best.compared - 1 if best else 0,
         "best_labels": labelled(best.point, found.axes) if best else [],
         "configurations": found.configurations(),
+        # of a grid, whose order is chance, there is no history
+        "improvements": [] if found.plan.method == "grid" else found.history(),
+        "plan_adapts": found.plan.method == "tpe",
         "charts": {"axes": found.charts(), "measure": MEASURES[measure], "share": measure == "success"},
         "heat_map": found.heat_map(request.GET.get("across", ""), request.GET.get("down", "")),
         "levelled": [axis.name for axis in found.plan.axes if axis.type != "range"],

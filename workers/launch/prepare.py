@@ -1,6 +1,6 @@
 """`python -m workers.launch.prepare`: prepares the database before the site starts.
 
-Tables, the local user, the example environments and, at the very first start, a starter run.
+Tables, the local user, the example environments, the suites that ship and, at the very first start, a starter run.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def prepare() -> None:
 
     user = local_user()
     load_examples()
+    load_suites()
     queue_starter(user)
 
 
@@ -34,6 +35,12 @@ def load_examples() -> None:
     from webapp.environments.examples import load_examples as load
 
     load()
+
+
+def load_suites() -> None:
+    from webapp.suites.catalogue import load_shipped
+
+    load_shipped()
 
 
 def queue_starter(user: User) -> None:

@@ -8,6 +8,7 @@ import { find } from "./dom.js";
 const PAGES = {
   r: "/runs/",
   s: "/sweeps/",
+  q: "/queue/",
   t: "/trajectories/",
   e: "/environments/",
   l: "/leaderboard/",

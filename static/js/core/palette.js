@@ -12,19 +12,21 @@ const RECENT = 8; // runs that are shown before anything is typed
 
 let entries = PAGES;
 let selected = 0;
+let complete = Promise.resolve(); // once the entries from the server are there
 
-export async function openPalette() {
+export function openPalette() {
   const dialog = byId("palette", HTMLDialogElement);
-  if (dialog.open) return dialog.close();
+  if (dialog.open) return void dialog.close();
   dialog.showModal();
   const input = byId("palette-input", HTMLInputElement);
   input.value = "";
   const { buttons, tabs } = actionsHere();
   entries = [...PAGES, ...buttons, ...tabs]; // a page first: Enter alone must stop no run
   show("");
-  const { runs, others } = await found();
-  entries = [...PAGES, ...runs.slice(0, RECENT), ...buttons, ...tabs, ...runs.slice(RECENT), ...others];
-  show(input.value);
+  complete = found().then(({ runs, others }) => {
+    entries = [...PAGES, ...runs.slice(0, RECENT), ...buttons, ...tabs, ...runs.slice(RECENT), ...others];
+    show(input.value);
+  });
 }
 
 /**
@@ -95,6 +97,12 @@ function option({ name, kind, address, act, run }, index) {
   return made;
 }
 
+/** Whoever types faster than the server responds gets what they typed, not the search that is offered meanwhile. */
+async function select() {
+  await complete;
+  if (byId("palette", HTMLDialogElement).open) find(document, '#palette-list [aria-selected="true"]').click();
+}
+
 export function preparePalette() {
   const input = document.getElementById("palette-input");
   if (!(input instanceof HTMLInputElement)) return;
@@ -115,7 +123,7 @@ export function preparePalette() {
     }
     if (event.key === "Enter") {
       event.preventDefault();
-      find(document, '#palette-list [aria-selected="true"]').click();
+      void select();
     }
   });
 }

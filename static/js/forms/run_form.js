@@ -53,9 +53,7 @@ function show({ errors, warnings, memory, summary, toml, command }) {
 
 // The settings of a cluster are open for a backend that uses one.
 function showCluster() {
-  const used = backend.value === "ray";
-  byId("cluster-section", HTMLDetailsElement).open = used;
-  byId("memory").hidden = !used;
+  byId("cluster-section", HTMLDetailsElement).open = backend.value === "ray";
 }
 
 // The settings of another type are those that were asked for.

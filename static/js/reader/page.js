@@ -63,7 +63,8 @@ async function load() {
   }
   record = answer;
   byId("reader-body").removeAttribute("aria-busy");
-  byId("reader-best").hidden = answer.optimal_length === null; // no solver, or none that knows this problem
+  const best = document.getElementById("reader-best"); // not on the pages of episodes of an evaluation
+  if (best) best.hidden = answer.optimal_length === null; // no solver, or none that knows this problem
   if (!answer.turns.length) {
     showEmpty(answer);
     return;

@@ -1,5 +1,6 @@
 // The page of a sweep: its results are refreshed as runs change, and its effects are drawn.
 
+import { prepareEffects } from "../compare/effects_panel.js";
 import { byId, findAll, jsonOf } from "../core/dom.js";
 import { refreshTimes } from "../core/format.js";
 import { LiveSocket } from "../core/live_socket.js";
@@ -21,15 +22,14 @@ let effects = jsonOf("sweep-charts");
 let due = null;
 
 function draw() {
-  for (const effect of effects.axes) {
-    let chart = charts.get(effect.axis);
-    if (!chart) {
-      chart = new EffectChart(effect.axis);
-      charts.set(effect.axis, chart);
-      host.append(chart.panel);
-    }
-    chart.draw(effect, effects);
+  // all panels first: a chart takes the width that its panel has when it is drawn
+  for (const { axis } of effects.axes) {
+    if (charts.has(axis)) continue;
+    const chart = new EffectChart(axis);
+    charts.set(axis, chart);
+    host.append(chart.panel);
   }
+  for (const effect of effects.axes) charts.get(effect.axis)?.draw(effect, effects);
 }
 
 async function refresh() {
@@ -79,3 +79,4 @@ document.addEventListener("visibilitychange", () => document.hidden || refreshSo
 new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 draw();
+prepareEffects();

@@ -44,10 +44,16 @@ def test_a_step_without_signal_keeps_nothing(mode: Any) -> None:
     assert kept([0.0, 0.0, 0.0], "top_p", 0.9, mode=mode) == []
 
 
-def test_a_step_with_less_mass_than_the_slack_is_skipped() -> None:
-    # variance 0.09^2 = 0.0081: 0.9 of it less 0.01 is nothing
-    assert kept([0.09, 0.0], "top_p", 0.9, mode="variance", epsilon=0.01) == []
-    assert kept([0.2, 0.0], "top_p", 0.9, mode="variance", epsilon=0.01) == [0]
+def test_the_slack_is_a_share_of_the_mass_to_keep() -> None:
+    # stds 89 and 11 of 100: 89 is less than 0.9 * 100, and as much as 0.9 * 100 * (1 - 0.02) = 88.2
+    assert kept([89.0, 11.0], "top_p", 0.9, mode="std", epsilon=0.0) == [0, 1]
+    assert kept([89.0, 11.0], "top_p", 0.9, mode="std", epsilon=0.02) == [0]
+
+
+@pytest.mark.parametrize("mode", ["variance", "std"])
+def test_small_returns_train_like_large_ones(mode: Any) -> None:
+    # as absolute slack, RAGEN's 0.01 skipped this step: the squares of 0.09 and 0.02 are 0.0085 in all
+    assert kept([0.09, 0.02, 0.0], "top_p", 0.9, mode=mode) == kept([9.0, 2.0, 0.0], "top_p", 0.9, mode=mode) != []
 
 
 def test_zeros_included_in_the_smallest_first_walk_end_it_empty() -> None:
@@ -72,7 +78,7 @@ def test_top_p_of_1_keeps_every_group_with_a_positive_std() -> None:
 def test_mass_modes_do_not_depend_on_the_scale_of_rewards(scores: list[float], scale: float, mode: Any) -> None:
     # scales are powers of two, so that no rounding moves a group over the border
     scaled = [score * scale for score in scores]
-    assert kept(scores, "top_p", 0.8, mode=mode, epsilon=0.0) == kept(scaled, "top_p", 0.8, mode=mode, epsilon=0.0)
+    assert kept(scores, "top_p", 0.8, mode=mode) == kept(scaled, "top_p", 0.8, mode=mode)
 
 
 def test_softmax_depends_on_it_and_keeps_nearly_all_of_close_scores() -> None:

@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.cluster import resources
-from engine.cluster.checks import Machine, check_cluster, require_feasible, splits, this_machine
-from engine.cluster.memory import estimate
+from engine.cluster.checks import Machine, check_cluster, check_machine, require_feasible, splits, this_machine
+from engine.cluster.local_memory import LocalMemory, estimate_local
+from engine.cluster.memory import estimate, format_bytes
 from engine.config import RunConfig, build_config
 from engine.errors import ConfigError
 from engine.policies.model_shape import model_shape
@@ -54,6 +56,37 @@ def test_a_run_of_the_small_model_has_no_problem() -> None:
         found = check_cluster(run(), where)
         assert (found.problems, found.warnings, found.unknown) == ({}, [], "")
         assert found.memory is not None
+
+
+def local(**sections: Any) -> RunConfig:
+    return build_config({"backend": "local", **sections})
+
+
+def test_a_local_run_of_the_small_model_has_no_problem_and_says_what_memory_it_needs() -> None:
+    found = check_machine(local(), machine(0, memory=4))
+    assert (found.problems, found.warnings) == ({}, [])
+    assert isinstance(found.memory, LocalMemory)
+    assert found.memory.sentences()[0].startswith("The run needs at most about ")
+
+
+def test_a_local_run_that_cannot_fit_is_refused_and_one_that_may_not_is_warned(tmp_path: Path) -> None:
+    # 72.7 billion parameters at 16 bytes: 1,083 GiB; what a step needs beyond that is a warning
+    path = model(tmp_path)
+    refused = check_machine(local(model=path), machine(1, gib=80))
+    assert "a GPU has 80.0 GiB: weights, gradients and the optimiser" in refused.problems["model.path"]
+    estimated = check_machine(local(model=path), machine(0, memory=10_000)).memory
+    assert isinstance(estimated, LocalMemory)
+    between = (estimated.certain + estimated.total) / 2 / GIB
+    (warning,) = check_machine(local(model=path), machine(0, memory=between)).warnings
+    assert warning.startswith(f"The run may need up to {format_bytes(estimated.total)}, and this machine has ")
+
+
+def test_a_local_run_samples_with_the_weights_it_trains() -> None:
+    # so the sampler's own weights count once, and its cache beside all that training keeps
+    config, shape = local(), model_shape("tiny")
+    found, actors = estimate_local(config, shape, gpu=False), estimate(run(), shape, gpu=False)
+    assert found.learner == replace(actors.learner, host=0)
+    assert found.sampling == found.learner.lasting + found.sampler.cache + found.sampler.work
 
 
 def test_environment_actors_without_a_trajectory_give_a_warning_and_need_no_memory() -> None:

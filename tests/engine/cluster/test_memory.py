@@ -22,6 +22,7 @@ from engine.cluster.memory import (
     activation_bytes,
     estimate,
     format_bytes,
+    head_bytes,
     learner_memory,
     torch_memory,
     vllm_memory,
@@ -65,6 +66,13 @@ def test_activations_in_float32() -> None:
     # 4 x 8, which makes 72 numbers; then the last norm's 3 x 4, the 5 sampled tokens' own 4, and 5 x 10 of each
     # over the vocabulary
     assert activation_bytes(decoder(), tokens=10, sampled=5) == 4 * (10 * 72 + 10 * 12 + 5 * 4 + 5 * 50)
+
+
+def test_the_logits_of_a_large_vocabulary_are_held_a_part_at_a_time() -> None:
+    shape = replace(decoder(), hidden=896, vocabulary=151936)
+    # 2^25 / 151936 = 220.8: of 220 tokens five numbers for each word, and a second gradient of the head
+    assert head_bytes(shape, sampled=2048) == head_bytes(shape, sampled=4096) == 4 * 151936 * (5 * 220 + 896)
+    assert head_bytes(shape, sampled=100) == 4 * 151936 * 5 * 100
 
 
 def test_activations_in_bfloat16() -> None:
@@ -203,6 +211,8 @@ CASES: dict[str, dict[str, Any]] = {
     "packs": {"optimizer": {"packing": True}},
     "a head that is its embedding": {"tied": True},
     "an adapter": {"model": {"lora": {"rank": 8}}},
+    "an adapter in bfloat16": {"model": {"lora": {"rank": 8}}, "optimizer": {"precision": "bfloat16"}},
+    "a pull to the start in bfloat16": {"loss": {"kl_coefficient": 0.1}, "optimizer": {"precision": "bfloat16"}},
     "an adapter of some layers": {"model": {"lora": {"rank": 8, "targets": "q_proj,down_proj"}}},
     "a pull to the start": {"loss": {"kl_coefficient": 0.1}},
     "a critic": {"algorithm": {"type": "ppo"}},

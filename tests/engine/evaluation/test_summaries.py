@@ -15,7 +15,8 @@ from pyarrow import parquet
 from engine.__main__ import main
 from engine.evaluation.output import write_parquet
 from engine.evaluation.results import Result
-from engine.evaluation.summary import shown_k, summarise
+from engine.evaluation.summary import summarise
+from engine.statistics.pass_at_k import shown_k
 from tests.engine.evaluation.chat_server import Answer, Asked, completion, serving
 
 

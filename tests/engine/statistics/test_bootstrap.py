@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from engine.statistics.bootstrap import bootstrap_mean
+from engine.statistics.bootstrap import bootstrap_mean, bootstrap_ratios
 
 
 def test_it_finds_the_ends_of_the_exact_distribution() -> None:
@@ -39,3 +39,27 @@ def test_equal_scores_have_no_width() -> None:
 def test_too_little_is_refused(clusters: list[list[float]]) -> None:
     with pytest.raises(ValueError, match="two prompts or more"):
         bootstrap_mean(clusters, seed=0)
+
+
+def test_columns_share_their_resamples() -> None:
+    # twice the scores of the first column on the same resamples: exactly twice its interval
+    scores = np.arange(12.0)
+    sums = np.stack([scores, 2 * scores, np.ones(12)], axis=1)
+    low, high = bootstrap_ratios([(sums, np.ones_like(sums))], seed=4)
+    assert (low[1], high[1]) == pytest.approx((2 * low[0], 2 * high[0]))
+    assert (low[2], high[2]) == (1.0, 1.0)
+    assert (low[0], high[0]) == pytest.approx(tuple(bootstrap_mean([[score] for score in scores.tolist()], seed=4)))
+
+
+def test_arrays_of_other_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match="arrays of one shape"):
+        bootstrap_ratios([(np.ones((3, 2)), np.ones((3, 1)))], seed=0)
+
+
+def test_strata_are_resampled_apart_and_weigh_the_same() -> None:
+    # the mean of 0 or 1 of two prompts is 0, 1/2 or 1 with 1/4, 1/2, 1/4; the other stratum is constant, so that half
+    # of it remains: 1 to 1.5
+    one = (np.array([[0.0], [1.0]]), np.ones((2, 1)))
+    constant = (np.full((9, 1), 2.0), np.ones((9, 1)))
+    low, high = bootstrap_ratios([one, constant], seed=1)
+    assert (low[0], high[0]) == (1.0, 1.5)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from statistics import fmean, variance
 
 import pytest
 from scipy.integrate import quad
 
-from engine.statistics.means import difference_of_means, t_interval, t_quantile, welch
+from engine.statistics.means import difference_of_means, t_interval, t_quantile, welch, welch_all
 
 A, B = [0.42, 0.45, 0.39, 0.47, 0.44], [0.36, 0.41, 0.33, 0.40, 0.38]
 
@@ -69,3 +70,17 @@ def test_welch_is_refused_without_variance() -> None:
     with pytest.raises(ValueError, match="no variance"):
         welch([1.0, 1.0], [0.5, 0.5])
     assert welch([1.0, 1.0], [0.5, 0.6]).df == pytest.approx(1.0)
+
+
+def test_welch_of_every_two_is_welch_of_each() -> None:
+    samples = [[0.42, 0.45, 0.39, 0.47, 0.44], [0.36, 0.41, 0.33, 0.40, 0.38], [0.3, 0.5], [0.2, 0.2, 0.2]]
+    difference, p = welch_all(samples)
+    assert p[0, 1] == p[1, 0] == pytest.approx(0.019068, abs=1e-6)
+    for one, other in product(range(4), repeat=2):
+        if (one, other) == (3, 3):
+            continue
+        found = welch(samples[one], samples[other])
+        assert (difference[one, other], p[one, other]) == pytest.approx((found.difference, found.p))
+    assert p[3, 3] == 1.0  # constant, both
+    with pytest.raises(ValueError, match="fewer than two scores"):
+        welch_all([[0.3], [0.1, 0.2]])

@@ -5,9 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 from statistics import fmean
 
+import numpy as np
 import pytest
 
-from engine.statistics.pass_at_k import pass_all_k, pass_at_k, suite_pass_all_k, suite_pass_at_k
+from engine.statistics.pass_at_k import (
+    pass_all_k,
+    pass_all_k_many,
+    pass_at_k,
+    pass_at_k_many,
+    suite_pass_all_k,
+    suite_pass_at_k,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +68,14 @@ def test_a_suite_averages_over_prompts() -> None:
 def test_impossible_counts_are_refused(samples: int, successes: int, k: int) -> None:
     with pytest.raises(ValueError, match=r"are impossible|is not defined"):
         pass_at_k(samples, successes, k)
+
+
+def test_arrays_agree_with_one_prompt_at_a_time() -> None:
+    samples, successes = np.array([10, 10, 5, 8, 8, 3]), np.array([3, 10, 2, 8, 0, 3])
+    for k in (1, 2, 5, 8):
+        for many, one in ((pass_at_k_many, pass_at_k), (pass_all_k_many, pass_all_k)):
+            expected = [one(int(n), int(c), k) for n, c in zip(samples, successes, strict=True)]
+            found = many(samples, successes, k)
+            assert found.tolist() == pytest.approx([np.nan if p is None else p for p in expected], nan_ok=True)
+    with pytest.raises(ValueError, match="4 successes in 3 samples are impossible"):
+        pass_at_k_many([5, 3], [1, 4], 1)

@@ -87,7 +87,7 @@ def test_points_that_come_to_the_same_configuration_run_once() -> None:
 @pytest.mark.parametrize("key", sweep_presets())
 def test_every_sweep_that_ships_has_only_valid_configurations_and_names_its_source(key: str) -> None:
     preset = sweep_presets()[key]
-    base = preset.config().model_dump(mode="json")
+    base = preset.base_config().model_dump(mode="json")
     found = configurations_of(base, points_of(preset.plan, base))
     assert found.problems == [] and found.duplicates == [] and len(found.found) >= 3
     assert "arXiv" in preset.source and "Here:" in preset.source

@@ -15,12 +15,16 @@ from django.utils import timezone
 from engine.config import RunConfig
 from engine.events import PhaseChanged
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.suites import suite_evaluation
 from tests.webapp.event_rows import add_event
+from tests.webapp.sweeps.sweeping import a_sweep, end, queued
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import Endpoint, Media
 from webapp.api.openapi import openapi
+from webapp.reports.models import Report
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
+from webapp.sweeps.models import Sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -200,7 +204,23 @@ def test_a_post_without_the_csrf_token_is_refused(db: None) -> None:
     assert run.requested == Request.RUN
 
 
-READS = [one for one in ENDPOINTS if one.method == "GET"]
+def swept() -> Sweep:
+    """With a run that finished, and one that is queued."""
+    sweep = a_sweep()
+    end(queued(sweep)[0], RunState.FINISHED, successes=50)
+    return sweep
+
+
+ELSEWHERE = ("compare_entries",)  # needs two evaluations: tests/webapp/leaderboard
+READS = [
+    one for one in ENDPOINTS if one.method == "GET" and one.name not in ELSEWHERE and not isinstance(one.answer, Media)
+]
+
+
+def queries(run: str) -> dict[str, dict[str, str]]:
+    """Of the routes that need one."""
+    keys = {"keys": "rollout/success"}
+    return {"metrics": keys, "bands": keys, "group-curves": {"groups": run, "metrics": "rollout/success"}}
 
 
 @pytest.mark.parametrize("endpoint", READS, ids=lambda endpoint: endpoint.name)
@@ -211,8 +231,11 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.take_steps(45)
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
-    path = endpoint.path.format(run_id=recorded.run.pk)
-    answer = api.get(f"/api/v1/{path}", {"keys": "rollout/success"} if endpoint.route in ("metrics", "bands") else {})
+    report = Report.objects.create(title="Learning rates", text="It works.")
+    evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
+    rows = {"sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
+    path = endpoint.path.format(run_id=recorded.run.pk, **rows)
+    answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)
     endpoint.answer.model_validate(answer.json(), extra="forbid")

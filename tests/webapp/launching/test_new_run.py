@@ -253,7 +253,8 @@ def test_the_form_estimates_the_memory_of_a_run_on_a_cluster(browser: Client, la
     assert "weights 2.3 MiB" in learner
     small = filled_in(lake, backend="ray", cluster__device="cpu", optimizer__micro_batch_tokens="1024")
     assert "with 1,024 tokens at once" in browser.post(CHECK, small).json()["memory"][1]
-    assert browser.post(CHECK, filled_in(lake)).json()["memory"] == []
+    here = browser.post(CHECK, filled_in(lake)).json()["memory"]
+    assert here[0].startswith("The run needs at most about ")
 
 
 def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Client, lake: EnvironmentVersion) -> None:
@@ -300,10 +301,8 @@ def test_too_few_gpus_are_reported_where_the_count_is_known(
 def test_the_cluster_section_is_open_only_for_a_cluster_run(browser: Client, lake: EnvironmentVersion) -> None:
     page = browser.get(NEW).content.decode()
     assert '<details class="panel config-section" id="cluster-section">' in page
-    assert '<section class="panel" id="memory" hidden>' in page
     wrong = browser.post(NEW, filled_in(lake, backend="ray", steps="0")).content.decode()
     assert '<details class="panel config-section" id="cluster-section" open>' in wrong
-    assert '<section class="panel" id="memory">' in wrong
 
 
 def test_a_type_chosen_without_scripts_shows_its_fields_before_it_launches(

@@ -36,7 +36,7 @@ def a_queue(*names: str, hours: int = 1) -> list[Run]:
 
 
 def order() -> str:
-    return "".join(queue.waiting().values_list("name", flat=True))
+    return "".join(run.name for run in queue.waiting())
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_what_many_runs_wait_for_is_written_for_the_first_of_them_only() -> None
     holder, *_ = a_queue(*(str(number) for number in range(queue.MANY + 3)))
     Run.objects.filter(pk=holder.pk).update(state="running")
     queue.report()
-    reasons = list(queue.waiting().values_list("wait_reason", flat=True))
+    reasons = [run.wait_reason for run in queue.waiting()]
     assert reasons[queue.MANY - 1].startswith("20th of 22 in the queue.")
     assert reasons[queue.MANY :] == ["Waits for more than 20 queued runs before it"] * 2
 

@@ -35,6 +35,7 @@ HTTP: dict[str, Row] = {
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
     "accounts/tokens/": Row(get=200, post=400),
+    "models/": Row(get=200),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200),
     "environments/preview/": Row(get=405, post=422),
@@ -84,6 +85,8 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/trajectories/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/chat.jsonl": Row(get=200),
     "runs/<str:run_id>/trajectories/<int:pk>/data.json": Row(get=200),
+    "queue/": Row(get=200),
+    "queue/rows/": Row(get=200),
     "sweeps/": Row(get=200),
     "sweeps/new/": Row(get=200, post=422),  # without a base
     "sweeps/check/": Row(get=405, post=200),
@@ -92,6 +95,20 @@ HTTP: dict[str, Row] = {
     "sweeps/<int:pk>/control/": Row(get=405, post=400),
     "sweeps/<int:pk>/limits/": Row(get=405, post=302),
     "sweeps/<int:pk>/extend/": Row(get=405, post=302),
+    "suites/": Row(get=200),
+    "suites/new/": Row(get=200, post=422),  # without a definition
+    "suites/<slug:name>/": Row(get=200),
+    "suites/<slug:name>/edit/": Row(get=200, post=422),
+    "suites/<slug:name>/evaluate/": Row(get=200, post=422),  # without a model
+    "evaluations/": Row(get=200),
+    "evaluations/side-by-side/": Row(get=404),  # of none
+    "evaluations/<int:pk>/": Row(get=200),
+    "evaluations/<int:pk>/results/": Row(get=200),
+    "evaluations/<int:pk>/control/": Row(get=405, post=400),
+    "evaluations/<int:pk>/outcomes.parquet": Row(get=200),
+    "evaluations/<int:pk>/episodes/": Row(get=200),
+    "evaluations/<int:pk>/episodes/<int:item>/<int:problem>/<int:sample>/": Row(get=200),
+    "evaluations/<int:pk>/episodes/<int:item>/<int:problem>/<int:sample>/data.json": Row(get=200),
     "panels/": Row(get=200, post=400),
     "panels/<int:pk>/": Row(get=200),
     "runs/<str:run_id>/what-ifs/of/<int:pk>/": Row(get=200, post=302),  # posts the form's initial values
@@ -101,11 +118,50 @@ HTTP: dict[str, Row] = {
     "runs/<str:run_id>/what-ifs/<int:what_if_id>/data.json": Row(get=200),
     "runs/<str:run_id>/what-ifs/<int:what_if_id>/stop/": Row(get=405, post=302),
     "leaderboard/": Row(get=200),
+    "leaderboard/runs/": Row(get=200),
+    "leaderboard/pair/": Row(get=404),  # without two entries
+    "leaderboard/export.<str:form>": Row(get=404),  # without a suite
+    "leaderboard/links/": Row(get=200, post=404),  # without a suite
+    "leaderboard/links/<int:pk>/revoke/": Row(get=405, post=302),
+    "public/leaderboard/<str:secret>/": Row(anonymous=OPEN, get=404),  # with a wrong secret
     "compare/": Row(get=200),
+    "compare/effects.json": Row(get=200),
+    "reports/": Row(get=200),
+    "reports/new/": Row(get=200, post=422),  # without a title
+    "reports/preview/": Row(get=405, post=200),
+    "reports/shared/<str:key>/": Row(anonymous=OPEN, get=404),  # a key that there is not
+    "reports/<int:pk>/": Row(get=200),
+    "reports/<int:pk>/edit/": Row(get=200, post=422),
+    "reports/<int:pk>/share/": Row(get=405, post=302),
+    "reports/<int:pk>/delete/": Row(get=405, post=302),
+    "reports/<int:pk>/download/": Row(get=200),
     "api-reference/": Row(get=200),
     "api/v1/openapi.json": Row(anonymous=JSON_401, get=200),
     "api/v1/external-runs/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/leaderboard/": Row(anonymous=JSON_401, get=200),
+    "api/v1/leaderboard/entries": Row(anonymous=JSON_401, get=200),
+    "api/v1/leaderboard/pair": Row(anonymous=JSON_401, get=400),  # without two evaluations
+    "api/v1/group-curves": Row(anonymous=JSON_401, get=400),
+    "api/v1/reports/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^reports/(?P<report_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^reports/(?P<report_id>[0-9]{1,9})/share/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/queue/": Row(anonymous=JSON_401, get=200),
+    "api/v1/sweep-presets/": Row(anonymous=JSON_401, get=200),
+    "api/v1/sweep-plans/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/sweeps/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/limits/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/extend/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/suites/": Row(anonymous=JSON_401, get=200),
+    "api/v1/evaluations/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200),
+    "api/v1/evaluations/<int:evaluation_id>/outcomes": Row(anonymous=JSON_401, get=200),
+    "api/v1/evaluations/<int:evaluation_id>/control": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/played-evaluations/": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/played-evaluations/<int:evaluation_id>/episodes": Row(anonymous=JSON_401, get=405, post=409),
+    "api/v1/played-evaluations/<int:evaluation_id>/finish": Row(anonymous=JSON_401, get=405, post=409),
     "api/v1/runs/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/$": Row(anonymous=JSON_401, get=200),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/events/?$": Row(anonymous=JSON_401, get=200),
@@ -118,11 +174,13 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/settings/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/finish/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/queue-position/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.
 SOCKETS: dict[str, int] = {
+    "ws/evaluations/<int:pk>/": 4401,
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
     "ws/runs/<str:run_id>/what-ifs/<int:what_if_id>/": 4401,

@@ -30,7 +30,7 @@ def hostile_world(db: None, settings: Settings, tmp_path: Path) -> World:
     return make_world(name=NAME, text=ATTACKS, texts=[ATTACKS])
 
 
-FILES = ("text/plain", "application/toml", "application/x-tar")  # saved, never shown
+FILES = ("text/plain", "application/toml", "application/x-tar", "application/vnd.apache.parquet")  # saved, never shown
 
 
 @pytest.mark.parametrize("route", PAGES)

@@ -85,7 +85,7 @@ def test_get_requests_change_nothing(route: str, world: World, client: Client) -
 @pytest.mark.parametrize("route", SOCKETS)
 @pytest.mark.django_db(transaction=True)
 async def test_an_anonymous_socket_is_closed_with_the_sign_in_code(route: str) -> None:
-    path = route.replace("<str:run_id>", "abc").replace("<int:what_if_id>", "1")
+    path = route.replace("<str:run_id>", "abc").replace("<int:what_if_id>", "1").replace("<int:pk>", "1")
     sent = await socket(application, f"/{path}", BROWSER, words=2)
     assert sent == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": SOCKETS[route]}]
 

@@ -15,6 +15,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
     FOLLOWED,
+    PRUNED,
     RESTARTING,
     SHOWN_LABELS,
     SUPERVISED,
@@ -68,6 +69,8 @@ class Run(models.Model):
     checkpoint_requests = models.PositiveIntegerField(default=0)
     stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
     stop_requested_at = models.DateTimeField(null=True, blank=True)
+    pruned = models.TextField(blank=True, default="")  # why its sweep ended it early
+    preempted = models.TextField(blank=True, default="")  # why its engine is to save a checkpoint and give up its slot
 
     settings_changes = models.JSONField(default=dict)  # dotted field to value, all changes since launch
     settings_revision = models.PositiveIntegerField(default=0)
@@ -145,12 +148,14 @@ class Run(models.Model):
 
     @property
     def shown_as(self) -> str:
-        """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, and
-        a finished one may have been ended by an alert, or have lost its success."""
+        """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, a
+        stopped one may have been ended by its sweep, and a finished one by an alert, or have lost its success."""
         if self.state == RunState.QUEUED and self.restart_at:
             return RESTARTING
         if self.state == RunState.REPORTING:
             return RunState.RUNNING
+        if self.state == RunState.STOPPED and self.pruned:
+            return PRUNED
         if self.state != RunState.FINISHED:
             return self.state
         return finished_as(self.verdict.get("label", ""), self.ended_by)

@@ -1,0 +1,57 @@
+"""`python -m engine inspect-model`: what a model is and needs, before it is used."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from engine.cluster.memory import format_bytes
+from engine.inspection.inspect import inspect_model
+from engine.inspection.report import ModelReport
+
+
+def inspect_main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m engine inspect-model",
+        description="Show a model's architecture, template and memory, and what refuses it. No weight is loaded.",
+    )
+    parser.add_argument("path", help="directory, hub id, or name of a bundled model")
+    parser.add_argument("--chat-template", type=Path, help="file with a template to use instead of the model's own")
+    parser.add_argument("--gpu", action="store_true", help="memory on a GPU")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(argv)
+    template = options.chat_template.read_text() if options.chat_template else ""
+    report = inspect_model(options.path, chat_template=template, gpu=options.gpu)
+    sys.stdout.write(json.dumps(asdict(report), indent=1) + "\n" if options.json else "\n".join(lines(report)) + "\n")
+    return 1 if report.problems else 0
+
+
+def lines(report: ModelReport) -> Iterator[str]:
+    yield report.path
+    for problem in report.problems:
+        yield f"  cannot be used: {problem}"
+    if not report.parameters:
+        return
+    yield f"  {report.architecture}, {report.parameters:,} parameters in {format_bytes(report.bytes_of_files)} of files"
+    yield (
+        f"  {report.layers} layers of {report.hidden:,}, {report.heads} heads ({report.kv_heads} of keys and values), "
+        f"vocabulary {report.vocabulary:,}{', tied to the embedding' if report.tied else ''}"
+    )
+    yield f"  context {report.context:,} tokens, {' and '.join(report.attention)}" if report.attention else ""
+    yield f"  vLLM: {report.vllm or 'supported, as far as is known'}"
+    for memory in report.memory:
+        yield f"  {memory.title}"
+        yield from (f"    {sentence}" for sentence in memory.sentences)
+    if report.template:
+        stops = ", ".join(map(repr, report.template.stops))
+        yield f"  turns end with {report.template.turn_end!r}; responses at {stops}"
+        if not report.template.system_role:
+            yield "  no system role: the system prompt is part of the first user message"
+        if report.template.opens_thought:
+            yield "  the template opens <think> itself"
+        yield "  a first prompt:"
+        yield from (f"    {line}" for line in report.template.example.splitlines())

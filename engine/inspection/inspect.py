@@ -1,0 +1,109 @@
+"""Reads a model's configuration, tokenizer and headers of weight files. No weight is loaded, and no code of it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from engine.cluster.local_memory import estimate_local
+from engine.config import EnvironmentConfig, build_config
+from engine.errors import ModelError
+from engine.inspection.report import MemoryReport, ModelReport, TemplateReport
+from engine.policies.attention_masks import attention_kinds
+from engine.policies.loading import load_tokenizer, stop_token_ids_of
+from engine.policies.model_paths import check_model_path, model_source
+from engine.policies.model_shape import ModelShape, folder_of, model_shape
+from engine.policies.vllm_models import unsupported_by_vllm
+from engine.rollout.context_manager import ContextManager
+from engine.rollout.prompts import first_prompt
+
+EXAMPLE = {"kind": "frozen_lake"}
+WAYS: dict[str, dict[str, Any]] = {
+    "All weights, float32": {"optimizer": {"precision": "float32"}},
+    "All weights, bfloat16 and gradient checkpointing": {
+        "optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}
+    },
+    "LoRA of rank 16, bfloat16 and gradient checkpointing": {
+        "optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}, "model": {"lora": {"rank": 16}},
+    },
+}  # fmt: skip
+
+
+def inspect_model(path: str, *, chat_template: str = "", gpu: bool = False) -> ModelReport:
+    """What is known of the model at `path`, a directory, a hub id or a name of a bundled one."""
+    found = ModelReport(path=path)
+    try:
+        check_model_path(path)
+        shape = model_shape(path)
+    except ModelError as error:
+        return replace(found, problems=[str(error)])
+    found = replace(_of_shape(found, shape), memory=_memory(path, shape, gpu=gpu))
+    problems: list[str] = []
+    try:
+        found = replace(found, attention=_attention(path))
+    except ModelError as error:
+        problems.append(str(error))
+    try:
+        found = replace(found, template=_template(path, chat_template))
+    except ModelError as error:
+        problems.append(str(error))
+    return replace(found, problems=problems)
+
+
+def _of_shape(found: ModelReport, shape: ModelShape) -> ModelReport:
+    folder = folder_of(found.path)
+    files = folder.glob("*.safetensors") if folder else ()
+    return replace(
+        found,
+        architecture=shape.architecture,
+        model_type=shape.model_type,
+        parameters=shape.parameters,
+        layers=shape.layers,
+        hidden=shape.hidden,
+        heads=shape.heads,
+        kv_heads=shape.kv_heads,
+        vocabulary=shape.vocabulary,
+        context=shape.positions,
+        tied=shape.tied,
+        bytes_of_files=sum(file.stat().st_size for file in files),
+        read_in_parts=shape.in_parts,
+        vllm=unsupported_by_vllm(shape.architecture, shape.model_type),
+    )
+
+
+def _attention(path: str) -> list[str]:
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
+    except (ValueError, OSError, KeyError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise ModelError(f"transformers does not know this model: {first}", remedy="Use another model.") from error
+    return attention_kinds(config)
+
+
+def _template(path: str, chat_template: str) -> TemplateReport:
+    tokenizer = load_tokenizer(path, chat_template=chat_template)
+    context = ContextManager(tokenizer, think=True, stops=stop_token_ids_of(path))
+    lake = EnvironmentConfig.model_validate(EXAMPLE)
+    system, user = (message["content"] for message in first_prompt(lake, think=True, seed=1))
+    example = context.text(list(context.first(system, user)))
+    return TemplateReport(
+        example=example,
+        system_role=context.has_system_role,
+        opens_thought=context.opens_thought,
+        turn_end=context.text([context.turn_end]),
+        stops=sorted(context.text([token]) for token in context.stop_ids),
+        special=list(tokenizer.all_special_tokens),
+    )
+
+
+def _memory(path: str, shape: ModelShape, *, gpu: bool) -> list[MemoryReport]:
+    """For the default rollout; what a run of one's own needs is on its form."""
+    configs = {
+        title: build_config({**way, "model": {"path": path, **way.get("model", {})}}) for title, way in WAYS.items()
+    }
+    return [
+        MemoryReport(title=title, sentences=estimate_local(config, shape, gpu=gpu).sentences())
+        for title, config in configs.items()
+    ]

@@ -1,0 +1,57 @@
+"""What a page can say of a model before its weights are loaded, and what refuses it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.__main__ import main
+from engine.inspection.inspect import WAYS, inspect_model
+from tests.engine.zoo import ZOO, save_zoo_model, zoo_model
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_a_model_is_described_by_its_files_alone(tmp_path: Path, name: str) -> None:
+    found, model = inspect_model(str(save_zoo_model(tmp_path, name))), zoo_model(name)
+    assert found.problems == []
+    assert found.parameters == sum(weight.numel() for weight in model.parameters())
+    assert (found.layers, found.heads, found.context) == (2, 4, 256)
+    assert ("sliding_attention" in found.attention) == ("sliding_window" in ZOO[name][1])
+    assert [memory.title for memory in found.memory] == list(WAYS)
+    assert found.template is not None
+    assert found.template.example.endswith("<think>")
+    assert found.template.system_role == (name not in ("Gemma 2", "Mistral"))
+
+
+def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect-model", "tiny", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == asdict(inspect_model("tiny"))
+    assert main(["inspect-model", "tiny"]) == 0
+    assert "a first prompt:" in capsys.readouterr().out
+
+
+def changed(folder: Path, **config: Any) -> str:
+    path = save_zoo_model(folder, "Qwen2") / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **config}))
+    return str(folder)
+
+
+def test_what_refuses_a_model_is_said_with_what_is_known_of_it(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (gone,) = inspect_model(str(tmp_path / "gone")).problems
+    assert gone.endswith("does not exist. Give the directory that holds config.json and the weights.")
+    linear = inspect_model(changed(tmp_path / "one", layer_types=["full_attention", "linear_attention"]))
+    assert linear.parameters > 0
+    assert "have the attention linear_attention" in linear.problems[0]
+    path = save_zoo_model(tmp_path / "two", "GPT-2")
+    (path / "chat_template.jinja").unlink()
+    assert inspect_model(str(path)).problems == [
+        f"{str(path)!r} has no chat template. Use an instruct model, or set model.chat_template."
+    ]
+    assert main(["inspect-model", str(path)]) == 1
+    assert inspect_model(str(path), chat_template="{% for m in messages %}{{ m.content }}\n{% endfor %}").problems == []

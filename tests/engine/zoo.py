@@ -1,0 +1,64 @@
+"""Language models of many architectures: transformers' own classes at tiny sizes, with random weights."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from tests.engine.chat_templates import TEMPLATES, tokenizer_of
+
+SIZES: dict[str, Any] = {
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 256,
+}  # fmt: skip
+ONE_OF_EACH = ["sliding_attention", "full_attention"]
+ZOO: dict[str, tuple[str, dict[str, Any]]] = {
+    "Qwen2": ("Qwen2", {**SIZES, "tie_word_embeddings": True}),
+    "Qwen2, a window in its later layer": (
+        "Qwen2", {**SIZES, "use_sliding_window": True, "sliding_window": 16, "max_window_layers": 1},
+    ),
+    "Qwen3": ("Qwen3", {**SIZES, "head_dim": 8}),
+    "Llama 3": ("Llama", SIZES),
+    "Gemma 2": ("Gemma2", {**SIZES, "head_dim": 8, "sliding_window": 16, "attn_logit_softcapping": 1.0}),
+    "Gemma 3": ("Gemma3Text", {**SIZES, "head_dim": 8, "sliding_window": 16, "layer_types": ONE_OF_EACH}),
+    "Mistral": ("Mistral", {**SIZES, "sliding_window": 16}),
+    "Phi 3": ("Phi3", {**SIZES, "sliding_window": 16}),
+    "GPT-2": ("GPT2", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 256}),
+    "Mixture of experts": ("Qwen3Moe", {
+        **SIZES, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16,
+    }),
+}  # fmt: skip
+CLASSES = {"Gemma3Text": "Gemma3ForCausalLM", "GPT2": "GPT2LMHeadModel"}
+
+
+@lru_cache
+def config_of(name: str) -> Any:
+    kind, settings = ZOO[name]
+    words = tokenizer_of("Qwen2.5")
+    tokens = {"eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id, "bos_token_id": None}
+    return getattr(transformers, f"{kind}Config")(**{**tokens, **settings, "vocab_size": len(words)})
+
+
+def save_zoo_model(directory: Path, name: str) -> Path:
+    """A model directory with the chat template of its family."""
+    family = next((one for one in TEMPLATES if name.startswith(one.removesuffix(" v0.1"))), "Qwen2.5")
+    zoo_model(name).save_pretrained(directory)
+    tokenizer_of(family).save_pretrained(directory)
+    return directory
+
+
+def zoo_model(name: str, *, attention: str = "sdpa") -> Any:
+    """Far from uniform predictions, so that mistakes show."""
+    kind, _ = ZOO[name]
+    torch.manual_seed(0)
+    owner = getattr(transformers, CLASSES.get(kind, f"{kind}ForCausalLM"))
+    model = owner._from_config(deepcopy(config_of(name)), attn_implementation=attention).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.2 * torch.randn_like(weight))
+    return model

@@ -1,0 +1,55 @@
+"""The page on models: what ships, and any other by its path before it is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from engine.environment_calls.helper import CallFailed
+from engine.policies.model_paths import BUNDLED
+from workers.model_inspections import inspect
+
+pytestmark = pytest.mark.django_db
+WITHOUT_TOKENIZER = {
+    "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 32, "intermediate_size": 64,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 300,
+}  # fmt: skip
+
+
+def page_of(browser: Client, path: str = "") -> str:
+    return browser.get("/models/", {"path": path}).content.decode()
+
+
+def test_the_models_that_ship_are_listed(browser: Client) -> None:
+    page = page_of(browser)
+    assert all(f">{name}<" in page for name in BUNDLED)
+    assert "Chat template" not in page
+
+
+def test_a_model_is_shown_with_its_template_and_memory(browser: Client) -> None:
+    page = page_of(browser, "tiny")
+    assert "Qwen2ForCausalLM" in page and "LoRA of rank 16" in page
+    assert "&lt;|im_start|&gt;assistant\n&lt;think&gt;</pre>" in page
+    assert 'href="/runs/new/?model.path=tiny"' in page
+    assert 'value="tiny"' in browser.get("/runs/new/?model.path=tiny").content.decode()
+
+
+def test_what_refuses_a_model_is_shown_and_no_run_is_offered(browser: Client, tmp_path: Path) -> None:
+    missing = page_of(browser, str(tmp_path / "gone"))
+    assert "Cannot be used:" in missing and "does not exist" in missing
+    (tmp_path / "config.json").write_text(json.dumps(WITHOUT_TOKENIZER))
+    page = page_of(browser, str(tmp_path))
+    assert "Cannot be used:" in page and "Architecture" in page
+    assert "Start a run" not in page
+
+
+def test_a_path_that_looks_like_an_option_is_a_path() -> None:
+    assert inspect("--help", 60)["problems"]
+
+
+def test_an_inspection_that_takes_too_long_is_ended() -> None:
+    with pytest.raises(CallFailed, match=r"could not be inspected within 0\.1 s"):
+        inspect("tiny", 0.1)

@@ -1,0 +1,75 @@
+"""Runs that were trained from a shell become a finished sweep of the site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from engine.config import RunConfig
+from engine.sweeps.catalogue import SweepPreset
+from engine.sweeps.configurations import with_changes
+from engine.sweeps.points import points_of
+from tests.builders.recorded_run import RecordedRun
+from webapp.runs.models import Run
+from webapp.sweeps.models import Sweep, SweepState
+from webapp.sweeps.results import SweepResults
+from workers.importing_sweeps import NothingFound, import_sweep
+
+pytestmark = pytest.mark.django_db
+
+DEFINITION = SweepPreset.model_validate({
+    "title": "kl",
+    "changes": {"steps": 4},
+    "plan": {"axes": [{"type": "values", "field": "loss.kl_coefficient", "values": [0.0, 0.1]}], "seeds": [1, 2]},
+})  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Any) -> Path:
+    """Both configurations with seed 1, as `python -m engine train` leaves them."""
+    settings.RUNS_DIR = str(tmp_path / "recorded")
+    values = DEFINITION.base_config().model_dump(mode="json")
+    for number, point in enumerate(points_of(DEFINITION.plan, values)):
+        recorded = RecordedRun(steps=4)
+        recorded.take_steps(4)
+        recorded.finish()
+        config = RunConfig.model_validate({**with_changes(values, point), "seed": 1})
+        (recorded.run.directory / "requested.json").write_text(config.model_dump_json())
+        target = tmp_path / "trained" / str(number)
+        target.parent.mkdir(exist_ok=True)
+        recorded.run.directory.rename(target)
+    Run.objects.all().delete()
+    (tmp_path / "trained" / "other").mkdir()
+    (tmp_path / "trained" / "other" / "events.jsonl").write_text("{}\n")
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    return tmp_path / "trained"
+
+
+def test_finished_runs_are_copied_with_their_results_and_missing_ones_are_planned(folder: Path) -> None:
+    sweep = import_sweep(DEFINITION, folder)
+    assert (sweep.name, sweep.state, sweep.planned.count()) == ("kl", SweepState.FINISHED, 4)
+    runs = [row.run for row in sweep.planned.select_related("run") if row.run is not None]
+    assert sorted((run.config["loss"]["kl_coefficient"], run.config["seed"]) for run in runs) == [(0.0, 1), (0.1, 1)]
+    assert [(run.state, run.step, run.steps.count()) for run in runs] == [("finished", 4, 4)] * 2
+    counts = SweepResults(sweep).counts()
+    assert (counts["finished"], counts["planned"]) == (2, 2)
+
+
+def test_the_command_reads_a_definition_and_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "kl.toml"
+    plan = json.dumps(DEFINITION.plan.seeds)
+    file.write_text(
+        f'title = "kl"\nchanges = {{ steps = 4 }}\n[plan]\nseeds = {plan}\n'
+        '[[plan.axes]]\ntype = "values"\nfield = "loss.kl_coefficient"\nvalues = [0.0, 0.1]\n'
+    )
+    call_command("import_sweep", str(file), runs=folder, name="mine")
+    assert Sweep.objects.get().name == "mine"
+    with pytest.raises(CommandError, match="no sweep that ships"):
+        call_command("import_sweep", "nope", runs=folder)
+    with pytest.raises(NothingFound, match="has no finished run of this sweep"):
+        import_sweep(DEFINITION, tmp_path)

@@ -1,0 +1,112 @@
+"""Evaluations on suites on the worker: by real engines, with episodes in rows, stopped and resumed without loss."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from engine.suites.outcomes import read_outcomes
+from tests.engine.evaluation.chat_server import Answer, Asked, serving
+from tests.workers.workplace import wait_for
+from webapp.jobs import JobState
+from webapp.suites import catalogue, services
+from webapp.suites.models import SuiteEvaluation, SuiteVersion
+from workers.job_kinds import KINDS
+from workers.suite_evaluations import HeldSuiteEvaluation
+
+LAKES = """name = "lakes"
+[[items]]
+name = "Lake"
+environment = { kind = "frozen_lake", max_turns = 2, max_actions = 4 }
+count = 16
+"""
+
+
+@pytest.fixture
+def version(transactional_db: None, settings: Settings, tmp_path: Path) -> SuiteVersion:
+    settings.STARBOARD_DATA_DIR = tmp_path
+    settings.STARBOARD_ENGINE_COMMAND = None
+    return catalogue.define(LAKES, None)
+
+
+def at_endpoint(version: SuiteVersion, address: str) -> SuiteEvaluation:
+    fields = {"policy": "endpoint", "model": "moves", "endpoint": address, "weights": "0" * 64}
+    return services.create(version, fields, owner=None)
+
+
+def play(evaluation: SuiteEvaluation) -> SuiteEvaluation:
+    assert HeldSuiteEvaluation.play(evaluation.pk, threading.Event())
+    evaluation.refresh_from_db()
+    return evaluation
+
+
+def scored(evaluation: SuiteEvaluation) -> set[str]:
+    return {outcome.problem for outcome in read_outcomes(evaluation.folder) if outcome.scored}
+
+
+def test_workers_play_evaluations_on_suites() -> None:
+    assert HeldSuiteEvaluation in KINDS
+
+
+@pytest.mark.slow
+def test_a_stopped_evaluation_keeps_its_episodes_and_goes_on_where_it_ended(version: SuiteVersion) -> None:
+    slow = threading.Event()
+
+    def script(asked: Asked, number: int) -> Answer | None:
+        return Answer(delay=60.0) if number >= 20 and not slow.is_set() else None  # the rest waits for the stop
+
+    with serving(script) as server:
+        evaluation = at_endpoint(version, server.address)
+        playing = threading.Thread(target=HeldSuiteEvaluation.play, args=[evaluation.pk, threading.Event()])
+        playing.start()
+        wait_for(lambda: len(server.asked) > 22, seconds=60, what="requests of an evaluation")
+        assert evaluation.stop()
+        playing.join(60)
+        evaluation.refresh_from_db()
+        assert evaluation.state == JobState.STOPPED
+        kept = scored(evaluation)
+        assert evaluation.played == evaluation.items.get().played == len(kept)
+        assert 0 < len(kept) < 16
+        slow.set()
+        services.resume(evaluation)
+        before = len(server.asked)
+        play(evaluation)
+    assert (evaluation.state, evaluation.message, evaluation.played, evaluation.scored) == ("finished", "", 16, 16)
+    first = [one for one in server.asked[before:] if len(one.payload["messages"]) == 2]
+    assert len(first) == 16 - len(kept)
+    assert evaluation.success == evaluation.successes / 16
+    assert len(evaluation.items.get().solved) == 2  # a bit for each of 16 episodes
+    assert evaluation.versions["python"]
+
+
+def test_the_error_of_an_engine_is_the_message_and_a_removed_model_fails(
+    version: SuiteVersion, tmp_path: Path, settings: Settings
+) -> None:
+    folder = tmp_path / "models" / "gone"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    fields = {"policy": "directory", "model": str(folder), "weights": ""}
+    evaluation = services.create(version, fields, owner=None)
+    shutil.rmtree(folder)
+    play(evaluation)
+    assert evaluation.state == JobState.FAILED
+    assert evaluation.message.startswith(f"The model directory {folder} does not exist.")
+    settings.STARBOARD_ENGINE_COMMAND = ["/bin/sh", "-c", "echo 'error: no room' >&2; exit 1", "engine"]
+    evaluation = play(at_endpoint(version, "http://127.0.0.1:9/v1"))
+    assert (evaluation.state, evaluation.message) == ("failed", "no room")
+
+
+def test_a_large_model_is_identified_by_the_worker_and_not_evaluated_twice(version: SuiteVersion) -> None:
+    done = services.create(version, {"policy": "directory", "model": "tiny", "weights": ""}, owner=None)
+    held = HeldSuiteEvaluation(done)
+    held._identify()
+    done.refresh_from_db()
+    SuiteEvaluation.objects.filter(pk=done.pk).update(state=JobState.FINISHED)
+    assert len(done.weights) == 64
+    second = play(services.create(version, {"policy": "directory", "model": "tiny", "weights": ""}, owner=None))
+    assert second.state == JobState.FAILED
+    assert f"evaluation {done.pk}" in second.message

@@ -1,0 +1,1 @@
+"""Pages on language models before they are used."""

@@ -1,0 +1,43 @@
+"""The page on models: those that ship, and any other by its path, inspected before it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from engine.environment_calls.helper import CallFailed
+from engine.policies.model_paths import BUNDLED
+from engine.policies.model_shape import model_shape
+from webapp.worker_calls import ask_worker, is_alone
+from workers.app import INSPECT
+
+SECONDS = 28.0  # importing transformers takes most of it
+ALONE_SECONDS = 200.0  # in tests, several of which run at once
+LONGEST_PATH = 500
+
+
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    path = request.GET.get("path", "").strip()[:LONGEST_PATH]
+    context: dict[str, Any] = {"path": path, "bundled": _bundled()}
+    if path:
+        try:
+            context["report"] = _inspected(path)
+        except CallFailed as error:
+            context["failure"] = str(error)
+    return render(request, "inspections/models.html", context)
+
+
+def _inspected(path: str) -> dict[str, Any]:
+    if not is_alone():
+        return ask_worker(INSPECT, path, seconds=SECONDS, what="models are inspected")
+    from workers.model_inspections import inspect
+
+    return inspect(path, ALONE_SECONDS)
+
+
+def _bundled() -> list[dict[str, Any]]:
+    return [{"name": name, "parameters": model_shape(name).parameters} for name in BUNDLED]

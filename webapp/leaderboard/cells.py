@@ -1,0 +1,75 @@
+"""Rows as text: what the page, and downloads for people, show of each column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.statistics.measures import Estimate
+from webapp.leaderboard.columns import Column
+from webapp.leaderboard.rows import Row
+from webapp.leaderboard.standings import Delta
+
+UNKNOWN = "–"
+NEVER = "not reached"
+LARGE = 100  # numbers above have no decimals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A value, and its interval, which is empty where there is none."""
+
+    text: str
+    interval: str = ""
+    title: str = ""
+    warns: bool = False
+
+
+def cell(row: Row, column: Column) -> Cell:
+    found = row.estimate(column)
+    if found is None:
+        if column.key in ("half", "half_hours") and row.entry.half_known and row.seeds == 1:
+            return Cell(text=NEVER, title="No evaluation of the run had 50% success.")
+        return Cell(text=UNKNOWN, title="Not known")
+    unit = "" if column.unit != "hours" else row.entry.device
+    is_known = found.low is not None and found.high is not None and column.key != "seen"
+    interval = _range(found, column) if is_known else ""
+    return Cell(
+        text=" ".join(filter(None, (shown(found.value, column), unit))),
+        interval=interval,
+        title=f"95% interval over {'training seeds' if row.seeds > 1 else 'problems'}" if interval else "",
+        warns=column.key == "seen" and found.value > 0,
+    )
+
+
+def shown(value: float, column: Column) -> str:
+    if column.unit == "share":
+        return f"{value * 100:.1f}%"
+    if column.unit == "count":
+        return f"{round(value):,}"
+    if column.unit == "hours":
+        return f"{value:.2f}" if value < LARGE else f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.2f}"
+
+
+def points(delta: Delta) -> str:
+    """A difference in percentage points. Example: `+5.1`."""
+    return f"{delta.difference * 100:+.1f}"
+
+
+def delta_title(delta: Delta) -> str:
+    """What a difference stands on. Example: `+5.1 points, 95% interval +0.3 to +9.7, adjusted p = 0.047, on 256
+    problems: 25 solved more often, 12 less often`."""
+    interval = f"95% interval {delta.low * 100:+.1f} to {delta.high * 100:+.1f}, adjusted p {p_text(delta.p)}"
+    if not delta.shared:
+        return f"{points(delta)} points, {interval}, by Welch's test over training seeds"
+    detail = f"on {delta.shared} problems: {delta.ahead} solved more often, {delta.behind} less often"
+    return f"{points(delta)} points, {interval}, {detail}"
+
+
+def p_text(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _range(found: Estimate, column: Column) -> str:
+    low, high = (shown(end, column) for end in (found.low or 0.0, found.high or 0.0))
+    return f"{low.removesuffix('%')}–{high}"

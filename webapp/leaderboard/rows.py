@@ -1,0 +1,82 @@
+"""A row of a leaderboard: an entry, or a configuration with its training seeds; and its values column by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from engine.statistics.intervals import Interval
+from engine.statistics.means import t_interval
+from engine.statistics.measures import Estimate
+from webapp.leaderboard.columns import Column
+from webapp.leaderboard.models import Entry
+from webapp.leaderboard.seed_rows import SeedGroup
+from webapp.leaderboard.standings import Standing
+
+BAR = 120  # width of the drawn scale from 0 to 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Row:
+    """`entry` stands for the `members` of a group, which have different training seeds."""
+
+    entry: Entry
+    rank: int | None
+    standing: Standing
+    checkpoints: int = 1  # of its run that have an entry under this key
+    group: SeedGroup | None = None
+    members: list[Entry] = field(default_factory=list)
+    problem_interval: Interval | None = None  # of a group
+
+    @property
+    def seeds(self) -> int:
+        """Training seeds that the row is the mean of."""
+        return len(self.group.members) if self.group else 1
+
+    @property
+    def success(self) -> float:
+        return self.group.success if self.group else self.entry.success
+
+    @property
+    def interval(self) -> Interval:
+        """The one that is drawn: over problems, and of several seeds over those."""
+        over_seeds = self.group.seed_interval if self.group else None
+        if over_seeds is None:
+            return Interval(self.entry.low, self.entry.high)
+        return Interval(max(0.0, over_seeds.low), min(1.0, over_seeds.high))
+
+    def estimate(self, column: Column) -> Estimate | None:
+        """The value of a column with its interval over problems, or over seeds where there are several; None if one of
+        them is not known."""
+        if column.key == "success":
+            return Estimate(self.success, *self.interval)
+        values = [getattr(entry, column.field) for entry in self.members or [self.entry]]
+        known = [float(value) for value in values if value is not None]
+        if len(known) != len(values) or not known:
+            return None
+        if len(known) > 1:
+            ends = t_interval(known)
+            if ends is not None and column.unit == "share":
+                ends = Interval(max(0.0, ends.low), min(1.0, ends.high))
+            return Estimate(fmean(known), *(ends or (None, None)))
+        return Estimate(known[0], *_ends(self.entry, column))
+
+    @property
+    def bar(self) -> dict[str, str]:
+        """Positions of the drawn interval."""
+        low, high = self.interval
+        return {
+            "x": f"{low * BAR:.1f}",
+            "width": f"{(high - low) * BAR:.1f}",
+            "point": f"{min(max(self.success * BAR - 1, 0), BAR - 2):.1f}",
+        }
+
+    @property
+    def dots(self) -> list[str]:
+        """Positions of the training seeds."""
+        return [f"{score * BAR:.1f}" for score in self.group.scores] if self.group and self.seeds > 1 else []
+
+
+def _ends(entry: Entry, column: Column) -> tuple[float | None, float | None]:
+    found = entry.measures.get(column.measure_of(entry)) if column.measure else None
+    return (found[1], found[2]) if found else (None, None)

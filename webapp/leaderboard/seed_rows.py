@@ -1,0 +1,127 @@
+"""Rows of configurations: entries that differ only in their training seed, as one, with the uncertainty of the seeds
+apart from that of the problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.statistics.intervals import Interval
+from engine.statistics.means import MeanDifference, t_interval, welch, welch_all
+from engine.statistics.multiple_comparisons import holm
+from engine.statistics.ranks import holm_of_pairs, rank_ranges, tie_letters
+from engine.statistics.seeds_and_problems import two_levels
+from webapp.leaderboard.problem_scores import ProblemScores
+from webapp.leaderboard.standings import MOST_PAIRS, Delta, Standing, Standings
+
+Floats = NDArray[np.float64]
+FEWEST = 2  # seeds of a configuration that is compared
+
+
+class Listed(NamedTuple):
+    """What grouping needs of an entry."""
+
+    pk: int
+    configuration: str
+    training_seed: int | None
+    step: int | None
+    success: float
+
+
+@dataclass(slots=True, kw_only=True)
+class SeedGroup:
+    """`members` have different seeds; of a seed with several checkpoints it is the newest. The first stands for all.
+    `rank` is by success, which is their mean; groups with the same share one."""
+
+    members: list[Listed]
+    success: float
+    rank: int = 0
+
+    @property
+    def key(self) -> int:
+        return self.members[0].pk
+
+    @property
+    def scores(self) -> list[float]:
+        return [one.success for one in self.members]
+
+    @property
+    def seed_interval(self) -> Interval | None:
+        """What the same configuration gives when it is trained again; None for a single seed."""
+        return t_interval(self.scores)
+
+
+def grouped(entries: Iterable[Listed]) -> list[SeedGroup]:
+    """Best first. `entries` are in the order of their steps. One without a configuration, such as an endpoint, is a
+    group of its own."""
+    by_name: dict[str | int, dict[int | None, Listed]] = {}
+    for one in entries:
+        by_name.setdefault(one.configuration or one.pk, {})[one.training_seed] = one
+    groups = []
+    for found in by_name.values():
+        members = sorted(found.values(), key=_seed_first) if len(found) > 1 else list(found.values())
+        groups.append(SeedGroup(members=members, success=sum([one.success for one in members]) / len(members)))
+    groups.sort(key=lambda group: (-group.success, group.members[0].pk))
+    for index, group in enumerate(groups):
+        before = groups[index - 1]
+        group.rank = before.rank if index and before.success == group.success else index + 1
+    return groups
+
+
+def _seed_first(one: Listed) -> tuple[int, int]:
+    return one.training_seed or 0, one.pk
+
+
+def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:
+    """What these trained models give on other problems; None where a problem lacks a score, of several items, or of
+    one seed, whose own interval says it."""
+    known = {pk: index for index, pk in enumerate(found.entries)}
+    rows = [known[one.pk] for one in group.members if one.pk in known]
+    if len(rows) < FEWEST or len(rows) < len(group.members) or len(found.strata) != 1:
+        return None
+    scores = found.scores[rows]
+    if scores.shape[1] < FEWEST or np.isnan(scores).any():
+        return None
+    low, high = two_levels(scores).problem_interval
+    return Interval(max(0.0, low), min(1.0, high))
+
+
+def seed_standings(groups: Sequence[SeedGroup], baseline: SeedGroup | None, *, pinned: bool) -> Standings:
+    """By Welch's test of the means over seeds. A configuration with one seed is not compared: one seed says nothing of
+    how much seeds differ. Differences to the best are adjusted for all pairs, since the data chose it."""
+    with_seeds = [group for group in groups if len(group.members) >= FEWEST]
+    of = {group.key: Standing() for group in groups}
+    adjusted: Floats | None = None
+    if len(with_seeds) <= MOST_PAIRS:
+        difference, p = welch_all([group.scores for group in with_seeds])
+        adjusted = holm_of_pairs(p)
+        shown = zip(with_seeds, rank_ranges(difference, adjusted), tie_letters(adjusted), strict=True)
+        of |= {group.key: Standing(ranks=ranks, ties=ties) for group, ranks, ties in shown}
+    if baseline is None or len(baseline.members) < FEWEST:
+        return Standings(of=of)
+    keys = [group.key for group in with_seeds]
+    deltas = {group.key: _delta(group, baseline) for group in with_seeds if group.key != baseline.key}
+    known = {key: one for key, one in deltas.items() if one is not None}
+    if pinned or adjusted is None or baseline.key not in keys:
+        own = holm([one.p for one in known.values()]).tolist()
+        base = "the pinned baseline" if pinned else "the best"
+        family = f"p of differences to {base} adjusted (Holm) for {len(known)} comparisons"
+    else:
+        column = adjusted[:, keys.index(baseline.key)]
+        own = [float(column[keys.index(key)]) for key in known]
+        pairs = len(keys) * (len(keys) - 1) // 2
+        family = f"p adjusted (Holm) for all {pairs} pairs of configurations with several seeds"
+    for (key, one), p_value in zip(known.items(), own, strict=True):
+        delta = Delta(difference=one.difference, low=one.low, high=one.high, p=p_value, shared=0)
+        of[key] = Standing(ranks=of[key].ranks, ties=of[key].ties, delta=delta, tied=not delta.significant)
+    return Standings(of=of, family=f"Welch's test over training seeds; {family}" if known else "")
+
+
+def _delta(group: SeedGroup, baseline: SeedGroup) -> MeanDifference | None:
+    """None where both are constant over seeds: there is no variance to test against."""
+    constant = len({*group.scores}) == len({*baseline.scores}) == 1
+    return None if constant else welch(group.scores, baseline.scores)

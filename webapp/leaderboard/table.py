@@ -1,0 +1,91 @@
+"""A leaderboard as its template draws it: heads with their links, and rows of cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.leaderboard.board import Board, OtherConditions
+from webapp.leaderboard.cells import Cell, cell, delta_title, points
+from webapp.leaderboard.columns import COLUMNS, Column, shown_in
+from webapp.leaderboard.models import Entry
+from webapp.leaderboard.query import BoardQuery
+from webapp.leaderboard.rows import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """`sort` is the query string that sorts by the column, `order` the order that it has now."""
+
+    column: Column
+    sort: str
+    order: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    row: Row
+    cells: list[Cell]
+    success: Cell
+    difference: str
+    difference_title: str
+    is_baseline: bool
+    pin: str  # the query string that pins it as the baseline
+    over_problems: str = ""  # the interval over problems, where the one that is drawn is over training seeds
+
+    @property
+    def rank(self) -> str:
+        """Empty for a configuration with one seed, which is not compared with others."""
+        if self.row.group is not None and self.row.seeds == 1:
+            return ""
+        return str(self.row.standing.ranks or self.row.rank or "")
+
+    @property
+    def title(self) -> str:
+        """Of a configuration with several seeds."""
+        return self.row.entry.preset or self.row.entry.model or self.row.entry.name
+
+
+def heads(board: Board) -> dict[str, Head]:
+    """By the key of the column. Configurations are sorted by success only."""
+    query = board.query
+    columns = [COLUMNS["name"], COLUMNS["success"], *shown_in(query.show, samples=board.samples)]
+    return {
+        column.key: Head(
+            column=column,
+            sort="" if query.by_configuration and column.key != "success" else query.sorted_by(column.key),
+            order=("ascending" if query.ascending else "descending") if column.key == query.sort else "",
+        )
+        for column in columns
+    }
+
+
+def table_rows(board: Board) -> list[TableRow]:
+    columns = shown_in(board.query.show, samples=board.samples)
+    baseline = board.baseline.entry.pk if board.baseline else None
+    return [_table_row(row, columns, board.query, baseline) for row in board.rows]
+
+
+def _table_row(row: Row, columns: list[Column], query: BoardQuery, baseline: int | None) -> TableRow:
+    delta = row.standing.delta
+    return TableRow(
+        row=row,
+        cells=[cell(row, column) for column in columns],
+        success=cell(row, COLUMNS["success"]),
+        difference=points(delta) if delta else "",
+        difference_title=delta_title(delta) if delta else "",
+        is_baseline=row.entry.pk == baseline,
+        pin=query.address(baseline=row.entry.pk, page=query.page),
+        over_problems=_percents(row.problem_interval) if row.problem_interval else "",
+    )
+
+
+def other_rows(board: Board) -> list[tuple[OtherConditions, list[tuple[Entry, str, str]]]]:
+    """Of each other key the entries that are shown, with success and its interval."""
+    return [
+        (one, [(entry, f"{entry.success * 100:.1f}%", _percents((entry.low, entry.high))) for entry in one.entries])
+        for one in board.others
+    ]
+
+
+def _percents(ends: tuple[float, float]) -> str:
+    return f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}%"

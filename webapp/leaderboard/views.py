@@ -1,0 +1,124 @@
+"""The leaderboard of a suite, its downloads, two of its entries side by side, and runs' own evaluations."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from webapp.evaluations.run_tables import run_tables
+from webapp.leaderboard.board import Board, read_board
+from webapp.leaderboard.cells import p_text
+from webapp.leaderboard.columns import SETS
+from webapp.leaderboard.entries import add_new_entries
+from webapp.leaderboard.exports import FORMATS, as_json
+from webapp.leaderboard.models import Entry
+from webapp.leaderboard.pair import MOST_SHOWN, read_pair
+from webapp.leaderboard.query import read_query
+from webapp.leaderboard.table import heads, other_rows, table_rows
+from webapp.suites.models import PolicyKind, Suite
+from webapp.whole_numbers import whole_number
+
+MOST_EXPORTED = 10_000
+DOWNLOADS = (("csv", "CSV"), ("json", "JSON"), ("md", "Markdown"))
+
+
+@require_safe
+def leaderboard(request: HttpRequest) -> HttpResponse:
+    """The suite of the address, or the one with most entries; runs' own evaluations while no suite has any."""
+    waiting = add_new_entries()
+    suites = listed_suites()
+    query = read_query(request.GET)
+    suite = next((one for one in suites if one.name == query.suite), suites[0] if suites and not query.suite else None)
+    if suite is None:
+        if query.suite:
+            raise Http404(f"No suite {query.suite!r} has a finished evaluation.")
+        return run_results(request)
+    board = read_board(suite, query)
+    context = {
+        **board_context(board),
+        "suites": suites,
+        "waiting": waiting,
+        "policies": PolicyKind.choices,
+        "sets": [(key, label, query.address(show=key)) for key, label in SETS.items()],
+        "kept": [(name, value) for name, value in parse_qsl(query.address()) if name not in ("q", "policy")],
+    }
+    return render(request, "leaderboard/board.html", context)
+
+
+@require_safe
+def run_results(request: HttpRequest) -> HttpResponse:
+    """What runs had on their own held-out problems, for those that no suite has evaluated."""
+    return render(request, "evaluations/leaderboard.html", {**run_tables(request.GET), "suites": listed_suites()})
+
+
+@require_safe
+def export(request: HttpRequest, form: str) -> HttpResponse:
+    query = read_query(request.GET)
+    board = read_board(get_object_or_404(Suite, name=query.suite), query, most=MOST_EXPORTED)
+    return exported(board, form)
+
+
+def exported(board: Board, form: str) -> HttpResponse:
+    name = f"leaderboard-{board.suite.name}-v{board.suite_version}.{form}"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if form == "json":
+        return JsonResponse(as_json(board), headers=disposition, json_dumps_params={"indent": 1})
+    if form not in FORMATS:
+        raise Http404(f"There is no download as {form[:20]!r}; there are csv, json and md.")
+    kind, write = FORMATS[form]
+    return HttpResponse(write(board), content_type=kind, headers=disposition)
+
+
+@require_safe
+def pair(request: HttpRequest) -> HttpResponse:
+    """Which problems `first` solves and `other` does not."""
+    chosen = [_entry(request.GET.get(name, "")) for name in ("first", "other")]
+    page = read_pair(*chosen)
+    context = {
+        "pair": page,
+        **{name: f"{getattr(page, name) * 100:+.1f}" for name in ("difference", "low", "high")},
+        "p": p_text(page.p),
+        "most": MOST_SHOWN,
+        "lists": [
+            (page.first, page.other, page.only_first[:MOST_SHOWN], len(page.only_first)),
+            (page.other, page.first, page.only_other[:MOST_SHOWN], len(page.only_other)),
+        ],
+    }
+    return render(request, "leaderboard/pair.html", context)
+
+
+def listed_suites() -> list[Suite]:
+    """Suites with entries, the one with most first."""
+    found = Suite.objects.annotate(entries_count=Count("entries")).filter(entries_count__gt=0)
+    return list(found.order_by("-entries_count", "name"))
+
+
+def board_context(board: Board) -> dict[str, Any]:
+    query = board.query
+    pages = {
+        name: query.address(page=number)
+        for name, number in (("previous", query.page - 1), ("next", query.page + 1))
+        if 1 <= number <= board.pages
+    }
+    return {
+        "board": board,
+        "query": query,
+        "heads": heads(board),
+        "rows": table_rows(board),
+        "others": other_rows(board),
+        "pages": pages,
+        "unpinned": query.address(baseline=None),
+        "folded": query.address(by_configuration=not query.by_configuration, sort="success", ascending=False),
+        "here": query.address(suite=board.suite.name, page=query.page),
+        "forms": DOWNLOADS,
+    }
+
+
+def _entry(text: str) -> Entry:
+    pk = whole_number(text)
+    return get_object_or_404(Entry.objects.select_related("run", "suite"), pk=pk if pk is not None else 0)

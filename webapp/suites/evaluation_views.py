@@ -1,0 +1,132 @@
+"""The form that evaluates a model on a suite, the page of an evaluation, and what users do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from engine.suites.outcomes import OUTCOMES
+from webapp.environments.restrictions import administers
+from webapp.jobs import Refused
+from webapp.suites import services
+from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
+from webapp.suites.policies import SEPARATOR, Checkpoints, checkpoints, model_folders
+from webapp.suites.services import AlreadyEvaluated
+from webapp.suites.shown import expected_end, rate_of, rows, shown_items
+
+PAGE = 100
+PARQUET = "application/vnd.apache.parquet"
+FIELDS = ("policy", "checkpoint", "directory", "endpoint", "endpoint_model", "key_variable", "samples", "again")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def evaluate(request: HttpRequest, name: str) -> HttpResponse:
+    """GET shows the form, with the checkpoint `?run=…&step=…` chosen; POST submits it and redirects to its page."""
+    suite = get_object_or_404(Suite, name=name)
+    version = suite.latest
+    problem, earlier = "", None
+    if request.method == "POST":
+        try:
+            made = services.submit(version, request.POST.dict(), request.user)
+            return redirect("suites:evaluation", made.pk)
+        except Refused as refused:
+            problem = str(refused)
+            earlier = refused.earlier if isinstance(refused, AlreadyEvaluated) else None
+    context = {
+        "suite": suite,
+        "version": version,
+        "document": version.parsed(),
+        "values": _values(request, listed := checkpoints()),
+        "checkpoints": listed,
+        "folders": model_folders(),
+        "keys": settings.STARBOARD_ENDPOINT_KEYS,
+        "kinds": PolicyKind,
+        "roots": settings.STARBOARD_MODEL_FOLDERS,
+        "administers": administers(request),
+        "problem": problem,
+        "earlier": earlier,
+    }
+    return render(request, "suites/evaluate.html", context, status=422 if problem else 200)
+
+
+@require_safe
+def evaluation_list(request: HttpRequest) -> HttpResponse:
+    found = SuiteEvaluation.objects.select_related("version__suite", "owner", "run")
+    context = {"rows": rows(list(found[:PAGE])), "more": found.count() > PAGE}
+    return render(request, "suites/evaluations.html", context)
+
+
+@require_safe
+def evaluation(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _evaluation(pk)
+    return render(request, "suites/evaluation.html", _context(found))
+
+
+@require_safe
+def results(request: HttpRequest, pk: int) -> HttpResponse:
+    """The parts of the page that change while it is played."""
+    return render(request, "suites/_refreshed.html", _context(_evaluation(pk)))
+
+
+@require_POST
+def control(request: HttpRequest, pk: int) -> HttpResponse:
+    """`action` is `stop`, `resume`, or `again`, which plays the same inputs a second time."""
+    found = _evaluation(pk)
+    action = request.POST.get("action", "")
+    try:
+        if action == "stop":
+            if not found.stop():
+                messages.warning(request, "There is nothing to stop: it is over.")
+        elif action == "resume":
+            services.resume(found)
+        elif action == "again":
+            found = services.again(found, request.user)
+        else:
+            return HttpResponse("Send `action` as stop, resume or again.", status=400, content_type="text/plain")
+    except Refused as refusal:
+        messages.warning(request, str(refusal))
+    return redirect("suites:evaluation", found.pk)
+
+
+@require_safe
+def outcomes(request: HttpRequest, pk: int) -> FileResponse:
+    """All outcomes as one Parquet file."""
+    path = _evaluation(pk).folder / OUTCOMES
+    if path.is_symlink() or not path.is_file():
+        raise Http404("No outcomes yet.")
+    return FileResponse(path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET)
+
+
+def _evaluation(pk: int) -> SuiteEvaluation:
+    return get_object_or_404(SuiteEvaluation.objects.select_related("version__suite", "owner", "run"), pk=pk)
+
+
+def _context(found: SuiteEvaluation) -> dict[str, Any]:
+    suite = found.suite()
+    items = shown_items(found, suite)
+    return {
+        "evaluation": found,
+        "suite": suite,
+        "items": items,
+        "rate": rate_of(found),
+        "expected_end": expected_end(found),
+        "trained_on": sum(item.result.trained_on or 0 for item in items if item.result),
+        "unscored": sum(item.unscored for item in items),
+        "has_outcomes": (found.folder / OUTCOMES).is_file(),
+    }
+
+
+def _values(request: HttpRequest, listed: list[Checkpoints]) -> dict[str, str]:
+    if request.method == "POST":
+        return {name: request.POST.get(name, "") for name in FIELDS}
+    run, step = request.GET.get("run", ""), request.GET.get("step", "")
+    return {
+        "policy": PolicyKind.CHECKPOINT if listed else PolicyKind.DIRECTORY,
+        "checkpoint": f"{run}{SEPARATOR}{step}" if run and step else "",
+        "directory": "tiny",
+    }

@@ -1,0 +1,121 @@
+"""Submitting evaluations on suites, and what users do to them. A worker plays them, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from engine.suites.comparability import conditions_of, key_of
+from engine.suites.suite import MOST_SAMPLES
+from webapp.audit.services import Actor
+from webapp.audit.services import record as audit
+from webapp.jobs import LIVE, JobState, Refused
+from webapp.suites.models import PolicyKind, SuiteEvaluation, SuiteVersion
+from webapp.suites.policies import Fields, policy_fields
+from webapp.whole_numbers import whole_number
+
+
+class AlreadyEvaluated(Refused):
+    """There is an evaluation of the same inputs."""
+
+    def __init__(self, earlier: SuiteEvaluation) -> None:
+        what = "is being evaluated" if earlier.is_live else "has been evaluated"
+        super().__init__(
+            f"This model {what} on exactly these problems with these settings: evaluation {earlier.pk}. Ask for it "
+            "again only if you want a second one."
+        )
+        self.earlier = earlier
+
+
+def submit(version: SuiteVersion, data: Mapping[str, str], owner: Actor) -> SuiteEvaluation:
+    """A queued evaluation from the fields of the form; `Refused` with a reason otherwise."""
+    user = owner if isinstance(owner, User) else None
+    fields = policy_fields(data, user)
+    made = create(version, fields, owner=user, samples=_samples(data), again=data.get("again") == "1")
+    if made.run is not None:
+        audit(made.run, owner, "evaluate", step=made.step, suite=str(version))
+    return made
+
+
+def create(
+    version: SuiteVersion, fields: Fields, *, owner: User | None, samples: int | None = None, again: bool = False
+) -> SuiteEvaluation:
+    """Freezes the version."""
+    suite = version.parsed().with_samples(samples)
+    conditions = conditions_of(suite)
+    key = key_of(conditions)
+    earlier = same_inputs(key, fields["weights"])
+    if earlier is not None and (earlier.is_live or not again):
+        raise AlreadyEvaluated(earlier)
+    try:
+        with transaction.atomic():
+            SuiteVersion.objects.filter(pk=version.pk, frozen_at=None).update(frozen_at=timezone.now())
+            made = SuiteEvaluation.objects.create(
+                version=version,
+                samples=samples,
+                key=key,
+                conditions=conditions,
+                owner=owner,
+                again=again,
+                planned=suite.episodes,
+                **fields,
+            )
+            transaction.on_commit(made.enqueue)
+    except IntegrityError:
+        raise Refused("This model is being evaluated on exactly these problems already.") from None
+    made.publish()
+    return made
+
+
+def same_inputs(key: str, weights: str, *, but: int | None = None) -> SuiteEvaluation | None:
+    """The newest evaluation of the same conditions and weights that is live or finished."""
+    found = SuiteEvaluation.objects.filter(key=key, weights=weights, state__in=[*LIVE, JobState.FINISHED])
+    others = found.exclude(pk=but) if but is not None else found
+    return others.exclude(weights="").order_by("-pk").first()
+
+
+def resume(evaluation: SuiteEvaluation) -> None:
+    """Queues it again; what has been played stays. `Refused` if it goes on already, or is over."""
+    if not evaluation.is_resumable:
+        raise Refused("Only an evaluation that was stopped or failed can be resumed.")
+    other = same_inputs(evaluation.key, evaluation.weights, but=evaluation.pk)
+    if other is not None and (other.is_live or not evaluation.again):
+        raise AlreadyEvaluated(other)
+    rows = SuiteEvaluation.objects.filter(pk=evaluation.pk, state=evaluation.state)
+    try:
+        with transaction.atomic():
+            rows.update(state=JobState.QUEUED, stop_requested=False, message="", ended_at=None)
+    except IntegrityError:
+        raise Refused("This model is being evaluated on exactly these problems already.") from None
+    evaluation.refresh_from_db()
+    evaluation.enqueue()
+    evaluation.publish()
+
+
+def _samples(data: Mapping[str, str]) -> int | None:
+    """Empty for the suite's own."""
+    text = data.get("samples", "").strip()
+    if not text:
+        return None
+    number = whole_number(text)
+    if number is None or not 1 <= number <= MOST_SAMPLES:
+        raise Refused(f"Samples per problem: give a whole number from 1 to {MOST_SAMPLES}, or leave it blank.")
+    return number
+
+
+def again(evaluation: SuiteEvaluation, owner: Actor) -> SuiteEvaluation:
+    """A second evaluation of the same inputs; `Refused` while one is live, or if the model is gone."""
+    if evaluation.imported:
+        raise Refused("It was played elsewhere, so this installation may not have its model.")
+    if evaluation.policy == PolicyKind.CHECKPOINT and evaluation.run is None:
+        raise Refused("The run of this checkpoint was deleted.")
+    names = (
+        "policy", "model", "endpoint", "key_variable", "run", "run_name", "step", "training_seed", "configuration",
+        "weights",
+    )  # fmt: skip
+    fields = {name: getattr(evaluation, name) for name in names}
+    user = owner if isinstance(owner, User) else None
+    return create(evaluation.version, fields, owner=user, samples=evaluation.samples, again=True)
