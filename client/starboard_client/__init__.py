@@ -37,6 +37,7 @@ from starboard_client.models import (
     Trajectory,
 )
 from starboard_client.recorder import Recorder
+from starboard_client.sweep_models import Sweep, SweepDetail, SweepPlan
 
 __all__ = [
     "Alert",
@@ -57,6 +58,9 @@ __all__ = [
     "RunDetail",
     "Starboard",
     "StarboardError",
+    "Sweep",
+    "SweepDetail",
+    "SweepPlan",
     "Trajectory",
     "Unreachable",
     "finish",

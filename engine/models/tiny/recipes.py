@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.models.tiny.seen_rooms import ROOM_PHRASES
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixComponent:
@@ -65,6 +67,7 @@ def _bandit(share: float, **parameters: Any) -> MixComponent:
     return MixComponent(share=share, config={"kind": "bandit", "parameters": parameters}, random_share=1.0)
 
 
+# The weights that ship as `tiny` are of an earlier version of this recipe; their card has the differences.
 TINY = Recipe(
     name="tiny",
     title="Starboard tiny",
@@ -141,6 +144,7 @@ WORD_PROBLEMS = ("metamathqa", "MetamathQA small numbers")
 SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
 CUBE = ("rubiks_cube", "Rubik's cube two turns")
 GAME_2048 = ("game_2048", "2048 2x2 to 16")
+PERSPECTIVE = ("spatial", "Spatial perspective")
 
 ARITHMETIC = Recipe(
     name="tiny-arithmetic",
@@ -186,4 +190,22 @@ BOARDS = Recipe(
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, SOKOBAN, BANDIT, ARITHMETIC, BOARDS)}
+ROOMS = Recipe(
+    name="tiny-rooms",
+    title="Starboard tiny rooms",
+    imitated="Spatial: where one object is from another",
+    mix=(
+        MixComponent(share=1.0, config={**_example(*PERSPECTIVE), "kind": "engine.models.tiny.seen_rooms:SeenRooms"}),
+    ),
+    measured=(_example(*PERSPECTIVE),),
+    random_share=0.3,
+    passes=(16384,),
+    rows_per_update=16,
+    layers=3,
+    phrases=ROOM_PHRASES,
+    split_lines=True,
+    prompt_tokens=True,
+    half_precision=True,
+)
+
+RECIPES = {recipe.name: recipe for recipe in (TINY, SOKOBAN, BANDIT, ARITHMETIC, BOARDS, ROOMS)}

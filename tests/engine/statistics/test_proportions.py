@@ -11,6 +11,7 @@ from scipy.stats import binomtest, norm
 from engine.statistics.proportions import (
     Z95,
     difference_of_rates,
+    mean_of_rates,
     newcombe,
     newcombe_many,
     newcombe_p_many,
@@ -123,3 +124,14 @@ def test_one_entry_is_compared_with_many_at_once() -> None:
 def test_a_difference_to_a_rate_without_trials_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one trial"):
         newcombe(1, 2, 0, 0)
+
+
+def test_the_mean_of_rates_adds_distances_in_squares() -> None:
+    # 0.4 - sqrt(0.1^2 + 0.1^2) / 2 and 0.4 + sqrt(0.1^2 + 0.2^2) / 2
+    low, high = mean_of_rates([(0.5, 0.4, 0.6), (0.3, 0.2, 0.5)])
+    assert (low, high) == pytest.approx((0.4 - sqrt(0.02) / 2, 0.4 + sqrt(0.05) / 2))
+    own = wilson(61, 256)
+    assert mean_of_rates([(61 / 256, own.low, own.high)]) == pytest.approx((own.low, own.high))
+    # of many items with the same interval it narrows by the square root of their number
+    low, high = mean_of_rates([(0.5, 0.3, 0.7)] * 16)
+    assert (low, high) == pytest.approx((0.45, 0.55))

@@ -15,6 +15,7 @@ from django.utils import timezone
 from engine.config import RunConfig
 from engine.events import PhaseChanged
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.suites import suite_evaluation
 from tests.webapp.event_rows import add_event
 from tests.webapp.sweeps.sweeping import a_sweep, end, queued
 from webapp.api.catalogue import ENDPOINTS
@@ -231,8 +232,9 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
     report = Report.objects.create(title="Learning rates", text="It works.")
-    rows = {"run_id": recorded.run.pk, "sweep_id": swept().pk, "report_id": report.pk}
-    path = endpoint.path.format(**rows)
+    evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
+    rows = {"sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
+    path = endpoint.path.format(run_id=recorded.run.pk, **rows)
     answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)

@@ -44,7 +44,7 @@ export class CheckpointsTab {
     const best = bestOf(checkpoints);
     const standing = best === null ? null : standingOf(store, best);
     const requests = new Map((state.evaluation_requests ?? []).map((one) => [one.step, one]));
-    const { fork = "", each = "" } = this.rows.dataset;
+    const { fork = "", each = "", suites = "" } = this.rows.dataset;
     const rows = [...checkpoints].reverse().map((one) =>
       row(one, {
         retained: retained.has(one.step),
@@ -53,6 +53,7 @@ export class CheckpointsTab {
         request: requests.get(one.step),
         fork: `${fork}&step=${one.step}`,
         address: `${each}${one.step}/`,
+        suites: `${suites}&step=${one.step}`,
       }),
     );
     refreshRows(this.rows, rows.length ? rows : [none()], (one) => one.dataset.path);
@@ -85,8 +86,9 @@ async function press(event) {
  * @param {EvaluationRequest} [options.request]
  * @param {string} options.fork
  * @param {string} options.address
+ * @param {string} options.suites
  */
-function row(one, { retained, marks, results, request, fork, address }) {
+function row(one, { retained, marks, results, request, fork, address, suites }) {
   return element(
     "tr",
     { "data-path": one.path },
@@ -99,7 +101,7 @@ function row(one, { retained, marks, results, request, fork, address }) {
       ? element(
           "td",
           {},
-          element("div", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address })),
+          element("div", { class: "checkpoint-actions" }, ...actions(one.step, { request, fork, address, suites })),
         )
       : element("td", { class: "muted" }, "removed"),
   );
@@ -107,9 +109,9 @@ function row(one, { retained, marks, results, request, fork, address }) {
 
 /**
  * @param {number} step
- * @param {{ request?: EvaluationRequest, fork: string, address: string }} options
+ * @param {{ request?: EvaluationRequest, fork: string, address: string, suites: string }} options
  */
-function actions(step, { request, fork, address }) {
+function actions(step, { request, fork, address, suites }) {
   const small = "button button--small";
   const ofStep = (of = "") => element("span", { class: "visually-hidden" }, ` ${of} step ${step}`);
   const live = request && request.state !== "failed";
@@ -125,6 +127,7 @@ function actions(step, { request, fork, address }) {
   return [
     element("a", { class: small, href: fork }, "Fork", ofStep("from")),
     element("button", evaluate, live ? "Stop evaluation" : "Evaluate now", ofStep()),
+    element("a", { class: small, href: suites }, "On a suite", ofStep("evaluate")),
     element("a", { class: small, href: `${address}download/`, download: true }, "Download", ofStep()),
     request ? element("small", { class: live ? "muted" : "field-error" }, said(request)) : null,
   ];
