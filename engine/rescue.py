@@ -13,7 +13,8 @@ The changes follow the signs that the run's alerts found, since each kind of col
 Regularisers can drown the task's gradient (arXiv 2604.06268), so unless exploration was lost, an entropy bonus above
 the default is lowered to it. A rate under which a sign begins within ten steps is far too high, and is divided by ten;
 others by about three. Where the rate rises, in a warm-up or by its schedule, that is the rate of the step at which the
-first sign began, and the rise ends there.
+first sign began, the rise ends there, and a fork has no higher rate than the checkpoint that it starts from was saved
+with, which showed no sign.
 
 `python -m benchmarks.science.rescue` measures how often that helps.
 """
@@ -136,11 +137,14 @@ def _small_bonus(config: RunConfig) -> Settings:
     return {"loss.entropy_coefficient": min(config.loss.entropy_coefficient, ENTROPY_BONUS)}
 
 
-def lower_rate(config: RunConfig, signs: Sequence[Sign]) -> Settings:
+def lower_rate(config: RunConfig, signs: Sequence[Sign], start: int) -> Settings:
     """Of the rate in force when the first sign began; a rise of the rate ends there."""
     first = first_of(signs)
     factor = EARLY_FACTOR if first is not None and first <= EARLY else RATE_FACTOR
-    changes: Settings = {RATE: _rounded(factor * rate_at(config, first))}
+    rate = factor * rate_at(config, first)
+    if start and first is not None:
+        rate = min(rate, rate_at(config, start))
+    changes: Settings = {RATE: _rounded(rate)}
     if first is not None:
         if (step := _step_of_all(config, first)) < config.optimizer.warmup_steps:
             changes["optimizer.warmup_steps"] = step
@@ -149,13 +153,13 @@ def lower_rate(config: RunConfig, signs: Sequence[Sign]) -> Settings:
     return changes
 
 
-def rate_at(config: RunConfig, first: int | None) -> float:
-    """At the step of the first sign if the rate rises there; else the highest, of which a schedule takes its share."""
+def rate_at(config: RunConfig, step: int | None) -> float:
+    """At a step of the run, if it rises there; else the highest, of which a schedule takes its share."""
     optimizer = config.optimizer
-    step = _step_of_all(config, first or 0)
-    if first is None or not (_grows(config) or step < optimizer.warmup_steps):
+    counted = _step_of_all(config, step or 0)
+    if step is None or not (_grows(config) or counted < optimizer.warmup_steps):
         return optimizer.learning_rate
-    return learning_rate(optimizer, step, steps=config.model.start_from.steps_before + config.steps)
+    return learning_rate(optimizer, counted, steps=config.model.start_from.steps_before + config.steps)
 
 
 def _step_of_all(config: RunConfig, step: int) -> int:
@@ -192,12 +196,12 @@ def cause_of(sign: Sign) -> Cause:
     return informative_groups if sign.metric in TEMPLATES else smaller_updates
 
 
-def remedies(config: RunConfig, signs: Iterable[Sign]) -> list[Remedy]:
+def remedies(config: RunConfig, signs: Iterable[Sign], *, start: int = 0) -> list[Remedy]:
     """What to change in `config`, that of the run which showed the `signs`; at least smaller updates. Where two signs
-    disagree, the first decides."""
+    disagree, the first decides. The fork starts from its checkpoint of step `start`; 0 is the model itself."""
     found: dict[str, Remedy] = {}
     given = [*signs]
-    rate = lower_rate(config, given)
+    rate = lower_rate(config, given, start)
     for sign in given or [UNKNOWN]:
         for field, new in cause_of(sign)(config, rate).items():
             old = value_of(config, field)

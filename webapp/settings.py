@@ -59,6 +59,8 @@ INSTALLED_APPS = [
     "webapp.sweeps",
     "webapp.evaluations",
     "webapp.leaderboard",
+    "webapp.comparisons",
+    "webapp.reports",
     "webapp.live",
     "webapp.api",
     "workers",  # its management commands

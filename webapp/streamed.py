@@ -15,9 +15,10 @@ def streamed(
     is_asgi = hasattr(request, "scope")
     answer = StreamingHttpResponse(_one_by_one(chunks) if is_asgi else chunks, content_type=content_type)
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    # else the middleware would compress each chunk as a file of its own, of which many clients read the first only
+    answer["Content-Encoding"] = "identity"
     if size is not None:
         answer["Content-Length"] = str(size)
-        answer["Content-Encoding"] = "identity"  # else the middleware would compress it, and the size be another
     return answer
 
 

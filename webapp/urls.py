@@ -28,8 +28,9 @@ urlpatterns = [
     path("panels/", include("webapp.panels.urls")),
     path("api/v1/", include("webapp.api.urls")),
     path("api-reference/", api_reference, name="api_reference"),
-    path("", include("webapp.evaluations.urls")),
     path("", include("webapp.leaderboard.urls")),
+    path("", include("webapp.comparisons.urls")),
+    path("reports/", include("webapp.reports.urls")),
 ]
 
 handler400 = "webapp.security.pages.bad_request"

@@ -16,14 +16,14 @@ from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.outcomes import save_outcomes
 from webapp.runs.metric_ranges import Ranges, extended, measure_again, ranges_of, save_ranges
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Ingestion, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
 from workers.lease import Fenced
 from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
-from workers.tail import Chunk, read_chunk
+from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
 INSERT_BATCH = 500
 
@@ -50,15 +50,29 @@ class Bridge:
         except OSError:
             return False
 
-    def drain(self, *, moves: bool = True) -> bool:
-        """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours."""
+    def drain(self, *, moves: bool = True, notifies: bool | None = None) -> bool:
+        """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours.
+
+        `moves`: the run moves to the state that its events show. `notifies`: people are notified of its alerts; by
+        default with `moves`.
+        """
         advanced = False
-        while (chunk := read_chunk(self.path, self.run.event_offset)).end != self.run.event_offset:
-            self.ingest(chunk, moves=moves)
+        while (chunk := self._next_chunk()).end != self.run.event_offset:
+            self.ingest(chunk, moves=moves, notifies=moves if notifies is None else notifies)
             advanced = True
         return advanced
 
-    def ingest(self, chunk: Chunk, *, moves: bool = True) -> None:
+    def _next_chunk(self) -> Chunk:
+        """Of a run from elsewhere only what was confirmed to its sender."""
+        offset = self.run.event_offset
+        confirmed = Ingestion.objects.filter(run=self.run).values_list("written_bytes", flat=True).first()
+        if confirmed is None:
+            return read_chunk(self.path, offset)
+        if confirmed <= offset:
+            return Chunk(events=[], start=offset, end=offset, damaged=0)
+        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset))
+
+    def ingest(self, chunk: Chunk, *, moves: bool = True, notifies: bool = True) -> None:
         """State in memory changes only after the commit: a chunk that was rolled back is read again."""
         fresh = self._unseen(chunk.events)
         rows = Rows(self.run, spared=self.spared)
@@ -70,8 +84,9 @@ class Bridge:
             self._advance(fields)
             _save(rows)
             ranges = self._measure(rows, names)
-            if moves:
+            if notifies:
                 plan(self.run, rows.alerts)
+            if moves:
                 record_actions(self.run, rows.alerts)
                 _move_state(self.run, fresh, self.epoch)
             transaction.on_commit(lambda: publish_run(self.run.pk, fields.get("last_seq", self.run.last_seq)))

@@ -6,11 +6,13 @@ from __future__ import annotations
 import logging
 
 from webapp.runs.indexing import FROM_ELSEWHERE, INGESTED, UNINDEXED, unread_runs
+from webapp.runs.ingesting import is_elsewhere
 from webapp.runs.models import Run
 from webapp.runs.verdicts import reassess
 from workers import lease
 from workers.bridge import Bridge
 from workers.limits import current_limits
+from workers.watching import watch
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +30,8 @@ def index(run_id: str) -> bool:
         run = Run.objects.get(pk=run_id)
         try:
             with lease.renewed(run_id, epoch, current_limits()):
-                advanced = Bridge(run, epoch).drain(moves=False)
-                if _is_due(run):
+                advanced, alerts = _read(run, epoch)
+                if alerts or _is_due(run):
                     reassess(Run.objects.get(pk=run_id))
         except lease.Fenced:
             log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
@@ -41,9 +43,21 @@ def index(run_id: str) -> bool:
     return done
 
 
+def _read(run: Run, epoch: int) -> tuple[bool, int]:
+    """Reads what has come, and of a run that reports the alerts that it raises: whether anything had come, and the
+    number of alerts."""
+    bridge = Bridge(run, epoch)
+    if not is_elsewhere(run):
+        return bridge.drain(moves=False), 0
+    advanced = bridge.drain(moves=False, notifies=True)
+    if alerts := watch(run):
+        bridge.drain(moves=False, notifies=True)
+    return advanced, alerts
+
+
 def _is_due(run: Run) -> bool:
     """Whether a run that reports is to be judged again; an imported one has its verdict in its events."""
-    if not Run.objects.filter(INGESTED, pk=run.pk).exists() or not run.step:
+    if not is_elsewhere(run) or not run.step:
         return False
     judged = int(run.verdict.get("step", 0))
     return run.is_terminal or run.step >= judged + max(1, judged * JUDGED_AGAIN_AFTER)

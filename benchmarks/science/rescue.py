@@ -93,7 +93,7 @@ def continued(run: Ended, arm: str) -> RunConfig:
     config = build_config(data)
     if arm == "restart":
         return config
-    return with_remedies(config, remedies(run.config, signs_of(run.alerts)))
+    return with_remedies(config, remedies(run.config, signs_of(run.alerts), start=run.step))
 
 
 def result(cause: str, run: Ended, root: Path) -> dict[str, Any]:

@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
     presets.set_defaults(do=commands.presets)
     sync = nouns.add_parser("sync", help="send metrics that a site did not take while a run was recorded")
     sync.set_defaults(do=commands.sync)
+    agents = nouns.add_parser("mcp", help="serve runs to coding agents, over the Model Context Protocol on stdin")
+    agents.add_argument("--allow-control", action="store_true", help="also a tool that stops, pauses and resumes runs")
+    agents.set_defaults(do=commands.mcp)
     runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
     _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
     add_sweeps(nouns)
@@ -85,8 +88,14 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     logs.add_argument("--every", type=float, default=2.0, help=argparse.SUPPRESS)
     logs.set_defaults(do=commands.logs)
 
-    exported = _of_run(verbs, "export", "write events as JSON lines, or metrics as CSV")
-    exported.add_argument("--format", choices=("jsonl", "csv"), default="jsonl")
+    exported = _of_run(verbs, "export", "download a run in a format of another tool")
+    exported.add_argument(
+        "--format",
+        choices=("csv", "parquet", "trajectories", "tensorboard", "mlflow", "wandb", "jsonl"),
+        default="csv",
+        help="metrics as CSV (default) or Parquet, trajectories as Parquet, an event file of TensorBoard, a file store "
+        "of MLflow and an offline run of W&B as zip files, or events as JSON lines",
+    )
     exported.add_argument("-o", "--output", default="-", help="a file; by default the terminal")
     exported.set_defaults(do=commands.export)
 

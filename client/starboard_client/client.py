@@ -10,7 +10,9 @@ from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
 from starboard_client.models import (
+    Alert,
     Entry,
+    Evaluation,
     EventPage,
     Launched,
     LogPiece,
@@ -21,17 +23,21 @@ from starboard_client.models import (
     Run,
     RunDetail,
     RunPage,
+    Trajectory,
+    TrajectoryPage,
 )
+from starboard_client.reports import ReportCalls
 from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
 EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
+TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls):
+class Starboard(SweepCalls, ReportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.
@@ -167,16 +173,18 @@ class Starboard(SweepCalls):
         config: Mapping[str, Any] | None = None,
         project: str = "",
         tags: Sequence[str] = (),
+        notes: str = "",
         key: str | None = None,
     ) -> Run:
-        """A run that is trained elsewhere; `Recorder` creates one and reports its metrics."""
+        """A run that is trained elsewhere; `Recorder` creates one and reports what it does."""
         body: dict[str, Any] = {"source": source, "name": name, "environment": environment, "model": model}
-        body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags)}
+        body |= {"steps": steps, "config": dict(config or {}), "project": project, "tags": list(tags), "notes": notes}
         return Run.model_validate(self._http.post("external-runs/", body, key=key or str(uuid.uuid4())))
 
-    def send_metrics(self, run_id: str, lines: Sequence[bytes]) -> Received:
-        """JSON lines with `seq`, `step` and `metrics`. Lines that arrived before change nothing."""
-        return Received.model_validate(self._http.post_lines(f"runs/{run_id}/metrics", lines))
+    def send_lines(self, run_id: str, lines: Sequence[bytes]) -> Received:
+        """JSON lines with `seq`, `step` and metrics, groups, trajectories or an evaluation. Lines that arrived before
+        change nothing."""
+        return Received.model_validate(self._http.post_lines(f"runs/{run_id}/lines", lines))
 
     def finish_external_run(self, run_id: str, *, succeeded: bool = True, reason: str = "") -> Run:
         body = {"succeeded": succeeded, "reason": reason}
@@ -237,6 +245,52 @@ class Starboard(SweepCalls):
         """At most 100 metrics, of about `points` steps between `first` and `last`, spikes kept."""
         answer = self._http.get(f"runs/{run_id}/metrics", keys=",".join(keys), points=points, from_=first, to=last)
         return MetricColumns.model_validate(answer)
+
+    def export(self, run_id: str, format: str = "csv") -> Iterator[bytes]:
+        """A file part by part: `csv`, `parquet` (metrics), `trajectories` (Parquet), `tensorboard`, `mlflow`, `wandb`,
+        or `jsonl` (events)."""
+        return self._http.download(f"runs/{run_id}/export", format=format)
+
+    def alerts(self, run_id: str) -> list[Alert]:
+        """Newest first."""
+        return [Alert.model_validate(one) for one in self._http.get(f"runs/{run_id}/alerts")["alerts"]]
+
+    def held_out(self, run_id: str) -> list[Evaluation]:
+        """Evaluations on held-out problems, oldest first."""
+        found = self._http.get(f"runs/{run_id}/held-out")["evaluations"]
+        return [Evaluation.model_validate(one) for one in found]
+
+    def trajectories(
+        self,
+        run_id: str,
+        *,
+        step: int | None = None,
+        split: Literal["train", "validation"] | None = None,
+        success: bool | None = None,
+        group: int | None = None,
+        messages: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Trajectory]:
+        """Newest recorded first, page by page; with their text if `messages`. `limit` is the most in all."""
+        after, left = None, limit
+        most = TRAJECTORIES_AT_ONCE[messages]
+        while left is None or left > 0:
+            page = TrajectoryPage.model_validate(
+                self._http.get(
+                    f"runs/{run_id}/trajectories",
+                    step=step,
+                    split=split,
+                    success=None if success is None else str(int(success)),
+                    group=group,
+                    messages="1" if messages else None,
+                    limit=most if left is None else min(left, most),
+                    after=after,
+                )
+            )
+            yield from page.trajectories
+            left = None if left is None else left - len(page.trajectories)
+            if (after := page.next) is None:
+                return
 
     def verdict(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = self._http.get(f"runs/{run_id}/verdict")

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from starboard_client import comparing, exporting
+from starboard_client import comparing, sending
 from starboard_client.client import Starboard
 from starboard_client.credentials import Credentials, save
 from starboard_client.errors import StarboardError
@@ -21,6 +21,7 @@ from starboard_client.output import as_json, note, number, plain, say, table
 from starboard_client.spool import spool_folder, spools
 
 DONE, TIMED_OUT, NOT_SUCCEEDED = 0, 3, 5
+TEXTS = ("csv", "jsonl")  # formats that a terminal can show
 SHOWN = ("rollout/success", "reward/mean", "policy/entropy")
 
 
@@ -127,16 +128,17 @@ def logs(args: argparse.Namespace) -> int:
 
 
 def export(args: argparse.Namespace) -> int:
-    with Starboard() as starboard:
-        events = starboard.events(args.run)
-        with ExitStack() as stack:
-            to_file = args.output != "-"
-            file = stack.enter_context(Path(args.output).open("w", newline="")) if to_file else sys.stdout
-            if args.format == "csv":
-                count = exporting.write_csv(events, starboard.metric_names(args.run), file)
-            else:
-                count = exporting.write_jsonl(events, file)
-    note(f"{count} {'rows' if args.format == 'csv' else 'events'} written.")
+    to_file = args.output != "-"
+    to_terminal = not to_file and sys.stdout.isatty()
+    if to_terminal and args.format not in TEXTS:
+        raise StarboardError(f"The format {args.format} is no text for a terminal. Give a file: -o FILE.")
+    count = 0
+    with Starboard() as starboard, ExitStack() as stack:
+        file = stack.enter_context(Path(args.output).open("wb")) if to_file else sys.stdout.buffer
+        for part in starboard.export(args.run, args.format):
+            count += len(part)
+            file.write(plain(part.decode(errors="replace")).encode() if to_terminal else part)
+    note(f"{count:,} bytes written.")
     return DONE
 
 
@@ -170,16 +172,23 @@ def presets(args: argparse.Namespace) -> int:
 def sync(args: argparse.Namespace) -> int:
     """Sends to the site that a run was recorded for, with the token for that site."""
     for spool in spools(spool_folder()):
-        count = 0
         with Starboard(spool.url) as starboard:
-            while batch := spool.next_batch():
-                starboard.send_metrics(spool.run_id, batch.lines)
-                spool.confirm(batch)
-                count += len(batch.lines)
-            if (ending := spool.ending) is not None:
-                starboard.finish_external_run(spool.run_id, succeeded=ending.succeeded, reason=ending.reason)
+            count, rejected = sending.send(spool, starboard)
+            for one in rejected:
+                note(f"{spool.run_id}: a line was rejected: {one.reason}")
+            sending.end(spool, starboard)
         spool.delete()
         say(f"{spool.run_id}: {count} lines sent.")
+    return DONE
+
+
+def mcp(args: argparse.Namespace) -> int:
+    try:
+        from starboard_client.mcp_server import server
+    except ModuleNotFoundError as error:
+        raise StarboardError(f"{error}. Install the extra: pip install 'starboard-client[mcp]'.") from None
+    with Starboard() as starboard:
+        server(starboard, control=args.allow_control).run("stdio")
     return DONE
 
 

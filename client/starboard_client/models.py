@@ -92,6 +92,60 @@ class LogPiece(Answer):
     size: int
 
 
+class Alert(Answer):
+    seq: int
+    step: int
+    rule: str
+    severity: str
+    message: str
+    metric: str = ""
+    value: float = 0.0
+    baseline: float | None = None
+    since: int | None = None
+
+
+class Evaluation(Answer):
+    """Held-out success with its 95% interval."""
+
+    step: int
+    environment: str
+    episodes: int
+    successes: int
+    success: float
+    low: float
+    high: float
+    mean_return: float
+    final: bool = False
+
+
+class Turn(Answer):
+    actions: list[str]
+    reward: float | None
+    parse: str
+
+
+class Trajectory(Answer):
+    """`messages` and `played`, a row for each response, only if they were asked for."""
+
+    id: int
+    step: int
+    split: str
+    environment: str
+    group: int
+    member: int
+    success: bool
+    episode_return: float
+    turns: int
+    messages: list[dict[str, str]] | None = None
+    played: list[Turn] | None = None
+    unreadable: str = ""
+
+
+class TrajectoryPage(Answer):
+    trajectories: list[Trajectory]
+    next: int | None
+
+
 class RejectedLine(Answer):
     line: int
     seq: int | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -57,6 +57,26 @@ class Transport:
         """Compressed; each line has a number by which the site takes it once."""
         headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
         return self._request("POST", path, content=gzip.compress(b"".join(lines), 5), headers=headers, repeatable=True)
+
+    def download(self, path: str, **parameters: str | int | None) -> Iterator[bytes]:
+        """An answer of any size, part by part. It is not asked for again once it has begun."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        attempt = 0
+        while True:
+            wait = backoff(attempt)
+            try:
+                with self._http.stream("GET", path, params=given) as answer:
+                    if answer.status_code not in BUSY or attempt >= self.retries:
+                        if not answer.is_success:
+                            answer.read()
+                            _content(answer)
+                        yield from answer.iter_bytes()
+                        return
+                    wait = asked_for(answer.headers.get("Retry-After"), attempt)
+            except httpx2.TransportError as error:
+                raise Unreachable(f"{self._http.base_url} broke off: {str(error) or type(error).__name__}.") from error
+            self._sleep(wait)
+            attempt += 1
 
     def _request(self, method: str, path: str, *, repeatable: bool = False, **options: Any) -> Any:
         repeatable = repeatable or method == "GET" or KEY in options.get("headers", {})

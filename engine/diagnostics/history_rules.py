@@ -116,9 +116,6 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         """A mean falls below its limit long after its readings have begun to fall, which is after the best mean."""
         return self.best_at + 1 if self.best_at >= 0 else step
 
-    def may_begin(self, step: int) -> int:
-        return self.since if self.is_open else step + 1
-
     def _reading(self, metrics: Metrics) -> float | None:
         if self.config.metric in metrics:
             self.remember(metrics[self.config.metric])

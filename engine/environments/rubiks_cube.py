@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from engine.environments.base import Drawing, Environment, EnvironmentParameters, Info, Reduction, Solution, step_info
 from engine.environments.pocket_cube import (
+    CORNERS,
     FACES,
     FARTHEST,
     SOLVED,
@@ -30,6 +31,7 @@ NAMES = {"W": "white", "O": "orange", "G": "green", "R": "red", "B": "blue", "Y"
 COLOURS = "WOGRBY"  # white up, orange left, green front, red right, blue back, yellow down
 CHARSET = frozenset(COLOURS + FACES + ": \n")
 NET = (("", "U", "", ""), ("L", "F", "R", "B"), ("", "D", "", ""))
+CORNER_NAMES = tuple("".join(FACES[index // 4] for index in indices) for indices in CORNERS)  # such as URF
 
 
 class RubiksCubeParameters(EnvironmentParameters):
@@ -38,6 +40,11 @@ class RubiksCubeParameters(EnvironmentParameters):
         "exact",
         description="exact: a position that needs `depth` turns, all equally likely. random: `depth` random turns, "
         "some of which may undo others.",
+    )
+    format: Literal["faces", "corners"] = Field(
+        "faces",
+        description="faces: a line per face with its four colours. corners: a line per corner with its three, which "
+        "shows the pieces that turns move, and takes less to read.",
     )
     max_steps: int = Field(20, ge=1, le=10_000, description="Turns after which the episode ends unsolved.")
     distance_reward: float = Field(
@@ -61,8 +68,9 @@ class RubiksCube(Environment):
 
     Description: a cube of eight corners. It is solved when each face has one colour, whatever way the cube is held.
     Actions: the twelve quarter turns U U' D D' L L' R R' F F' B B'; ' is counter-clockwise. Half turns are two.
-    Observations: a line per face, up, left, front, right, back and down, with its four colours in reading order. Up is
-        read with the front below it, down with the front above it.
+    Observations: `format` faces: a line per face, up, left, front, right, back and down, with its four colours in
+        reading order. Up is read with the front below it, down with the front above it. corners: a line per corner,
+        named by its faces clockwise from the one up or down, with its colours on these faces.
     Starting state: exact: drawn uniformly from the positions that take `depth` turns, held so that the corner of
         orange, blue and yellow is in its solved position. random: `depth` uniform turns of the solved cube, drawn
         again if they leave it solved.
@@ -71,7 +79,7 @@ class RubiksCube(Environment):
     Arguments: `RubiksCubeParameters`. The distance is exact, from a search over all 3,674,160 positions, which takes
         under a second once per process. The farthest are 14 turns away.
     Differences from RAGEN: scrambles are of an exact distance by default; RAGEN's random ones can be solved already.
-        The step counter is not part of the observation.
+        The step counter is not part of the observation, and corners are a format of ours.
     """
 
     kind: ClassVar[str] = "rubiks_cube"
@@ -95,6 +103,12 @@ class RubiksCube(Environment):
             "max_actions": 20,
         },
         "Rubik's cube two turns": {"parameters": {"depth": 2}, "max_turns": 4, "max_actions": 8},
+        "Rubik's cube five turns": {
+            "parameters": {"depth": 5, "format": "corners"},
+            "max_turns": 10,
+            "max_actions_per_turn": 1,
+            "max_actions": 10,
+        },
         "Rubik's cube six turns": {"parameters": {"depth": 6, "distance_reward": 0.1}},
     }
     config: RubiksCubeParameters
@@ -132,12 +146,21 @@ class RubiksCube(Environment):
         return list(TURNS)
 
     def describe(self) -> str:
+        corners = (
+            "" if self.config.format == "faces" else " Each line is a corner, with its colours on its three faces."
+        )
+        each = "" if corners else ", each with its four colours"
         return (
-            "Faces: U up, L left, F front, R right, B back, D down, each with its four colours.\n"
+            f"Faces: U up, L left, F front, R right, B back, D down{each}.{corners}\n"
             f"Actions: {', '.join(TURNS)}. Each turns its face a quarter clockwise, with ' counter-clockwise."
         )
 
     def render(self) -> str:
+        if self.config.format == "corners":
+            return "\n".join(
+                f"{name}: {' '.join(COLOURS[self.stickers[index]] for index in indices)}"
+                for name, indices in zip(CORNER_NAMES, CORNERS, strict=True)
+            )
         return "\n".join(f"{face}: {' '.join(self._colours(face))}" for face in FACES)
 
     def drawing(self) -> Drawing:

@@ -36,11 +36,16 @@ class NoRollout(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTurn:
-    """`given` are the messages since the previous response; `reward` is None if the file does not split the score."""
+    """`given` are the messages since the previous response; `reward` is None if the score is not split.
+
+    `actions` are those that were played, if they are known; `tokens` is 0 if their number is not.
+    """
 
     given: list[Message]
     response: str
     reward: float | None = None
+    actions: list[str] | None = None
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,8 @@ class Rollout:
     member: int | None = None
     seed: int = 0
     environment: str = ""
+    advantage: float | None = None
+    kept: bool | None = None
     facts: Fields = field(default_factory=dict)  # other values of the line, plain ones only
 
 

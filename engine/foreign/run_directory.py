@@ -9,18 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
-from typing import Any
 
 from engine.config import RunConfig
 from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded, VerdictUpdated
-from engine.foreign.rollouts import ForeignTurn, NoRollout, Rollout, read_rollout
-from engine.rollout.action_parser import parse_response
+from engine.foreign.records import Record, record_of_rollout
+from engine.foreign.rollouts import NoRollout, Rollout, read_rollout
 from engine.rollout.trajectory_files import write_trajectory_file
 from engine.verdict.assessor import Assessor, Settings
 
-Record = dict[str, Any]
 MOST_LISTED = 200  # lines in error that are listed one by one
-UNNAMED = "imported"
 
 
 def _many(count: int, one: str, more: str = "") -> str:
@@ -152,84 +149,7 @@ def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]
         taken.add((rollout.environment, group, member))
         group_scores = scores[key]
         group_std = stdev(group_scores) if len(group_scores) > 1 else None
-        yield _record(rollout, step=step, split=split, group=group, member=member, group_std=group_std)
-
-
-def _record(rollout: Rollout, *, step: int, split: str, group: int, member: int, group_std: float | None) -> Record:
-    score = rollout.score or 0.0
-    rewards = _rewards(rollout.turns, score)
-    given = rollout.turns[0].given
-    return {
-        "id": f"{split}-{step}-{group}-{member}",
-        "step": step,
-        "split": split,
-        "environment": rollout.environment or UNNAMED,
-        "kind": UNNAMED,
-        "group": group,
-        "member": member,
-        "seed": rollout.seed,
-        "success": rollout.success,
-        "return": score,
-        "penalty": 0.0,
-        "score": score,
-        "advantage": None,
-        "kept": None,
-        "group_std": group_std,
-        "reason": "all",
-        "stop": "success" if rollout.success else "unknown",
-        "fault": "",
-        "optimal_length": None,
-        "tokens": {
-            "ids": [],
-            "text": [],
-            "sampled": [],
-            "masked": [],
-            "logprobs": [],
-            "entropies": [],
-            "advantages": None,
-        },
-        "initial": {
-            "observation": given[-1]["content"] if given else "",
-            "drawing": {},
-        },
-        "turns": [_turn(index, turn, rewards) for index, turn in enumerate(rollout.turns)],
-        "facts": rollout.facts,
-    }
-
-
-def _rewards(turns: list[ForeignTurn], score: float) -> list[float]:
-    """If the file does not split the score, the last turn gets it."""
-    if all(turn.reward is None for turn in turns):
-        return [0.0] * (len(turns) - 1) + [score]
-    return [turn.reward or 0.0 for turn in turns]
-
-
-def _turn(index: int, turn: ForeignTurn, rewards: list[float]) -> Record:
-    parsed = parse_response(turn.response, think="<think>" in turn.response, max_actions=1000)
-    tagged = "<answer>" in turn.response
-    return {
-        "index": index,
-        "prompt": "\n".join(f"{message['role']}: {message['content']}" for message in turn.given),
-        "messages": turn.given,
-        "response": turn.response,
-        "context_start": 0,
-        "prompt_start": 0,
-        "response_start": 0,
-        "response_end": 0,
-        "thought": parsed.thought,
-        "parse": parsed.case if tagged else "ok",  # the response format of other trainers is unknown
-        "parsed": parsed.actions,
-        "surplus": 0,
-        "executed": parsed.actions,
-        "reward": rewards[index],
-        "penalty": 0.0,
-        "return_to_go": sum(rewards[index:]),
-        "advantage": None,
-        "entropy": None,
-        "logprob": None,
-        "frames": [],
-        "info": {},
-    }
+        yield record_of_rollout(rollout, step=step, split=split, group=group, member=member, group_std=group_std)
 
 
 def _metrics(records: list[Record]) -> dict[str, float]:

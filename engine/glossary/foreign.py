@@ -1,4 +1,4 @@
-"""The names of RAGEN and verl for our metrics, so that their logs can be read and their users find them.
+"""The names of RAGEN, verl and TRL for our metrics, so that what they report has our charts, rules and verdict.
 
 Where two of their names mean one of ours, both are here. Names whose numbers are not comparable are left out: verl's
 `response_length/mean` counts the whole conversation, for one.
@@ -73,6 +73,24 @@ _RAGEN_THOUGHTS = {
     "collapse/first_turn_valid_rate": "collapse/first_turn_valid_rate",
 }
 
+# TRL's GRPO trainer; its names are too short to mean the same in the logs of others. `reward_std` is over all rewards.
+TRL_NAMES = {
+    "reward": "reward/mean",
+    "reward_std": "reward/std",
+    "frac_reward_zero_std": "rollout/zero_variance_share",
+    "completions/mean_length": "rollout/response_tokens",
+    "completions/clipped_ratio": "rollout/cut_off_rate",
+    "entropy": "policy/entropy",
+    "policy_loss": "policy/loss",
+    "kl": "policy/kl_to_reference",
+    "clip_ratio/region_mean": "policy/clip_fraction",
+    "clip_ratio/low_mean": "policy/clipped_below",
+    "clip_ratio/high_mean": "policy/clipped_above",
+    "grad_norm": "optim/grad_norm",
+    "learning_rate": "optim/learning_rate",
+    "step_time": "time/step",
+}
+
 FOREIGN_NAMES: dict[str, str] = {
     **_VERL,
     **_RAGEN,
@@ -83,3 +101,8 @@ FOREIGN_NAMES: dict[str, str] = {
         for theirs, ours in _RAGEN_COLLAPSE.items()
     },
 }
+
+
+def names_of(source: str) -> dict[str, str]:
+    """The names by which the trainer `source` reports metrics of ours."""
+    return {**FOREIGN_NAMES, **TRL_NAMES} if source.casefold() in ("trl", "transformers") else FOREIGN_NAMES

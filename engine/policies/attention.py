@@ -47,9 +47,9 @@ def attention(
     options["is_causal"] = True
     found = query.new_zeros(query.shape[2], query.shape[1], value.shape[3])  # (N, heads, size)
     for indices in pack.groups:
-        rows = (_rows(part, indices) for part in (query, key, value))
+        rows = [_rows(part, indices) for part in (query, key, value)]
         within = _within_window(indices.shape[1], window, indices.device)
-        output, _ = _attend(module, *rows, within, **options)  # (S, L, heads, size)
+        output, _ = _attend(module, rows[0], rows[1], rows[2], within, **options)  # (S, L, heads, size)
         real = indices >= 0
         found = found.index_put((indices[real],), output[real].to(found.dtype))
     return found[None], None

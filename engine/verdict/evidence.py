@@ -80,15 +80,21 @@ def _held_out_row(held_out: HeldOut) -> Evidence | None:
 
 
 def summary_of(course: Course, held_out: HeldOut) -> str:
-    """Such as: Training success 0.20 → 0.50 · within-group reward std healthy (0.40) · 100.0% well-formed responses."""
-    before = f"{course.first_mean(SUCCESS):.2f} → " if course.steps > 1 else ""
-    parts = [f"Training success {before}{course.recent_mean(SUCCESS):.2f}"]
+    """Such as: Training success 0.20 → 0.50 · within-group reward std healthy (0.40) · 100.0% well-formed responses.
+
+    Without what the run does not report: a trainer elsewhere may send no success, groups or parsing.
+    """
+    parts = []
+    if mean_of(course.recent, SUCCESS) is not None:
+        before = f"{course.first_mean(SUCCESS):.2f} → " if course.steps > 1 else ""
+        parts.append(f"Training success {before}{course.recent_mean(SUCCESS):.2f}")
     if held_out.first is not None and held_out.newest is not None:
         first = f"{held_out.first.success:.2f} → " if held_out.count > 1 else ""
         parts.append(f"held-out {first}{with_margin(held_out.newest)}")
-    parts.append(_std_summary(course.first_mean(REWARD_STD), course.recent_mean(REWARD_STD)))
-    parse = mean_of(course.recent[-FORMAT_STEPS:], PARSE_OK)
-    parts.append(f"{1.0 if parse is None else parse:.1%} well-formed responses")
+    if mean_of(course.recent, REWARD_STD) is not None:
+        parts.append(_std_summary(course.first_mean(REWARD_STD), course.recent_mean(REWARD_STD)))
+    if (parse := mean_of(course.recent[-FORMAT_STEPS:], PARSE_OK)) is not None:
+        parts.append(f"{parse:.1%} well-formed responses")
     return " · ".join(parts)
 
 

@@ -28,6 +28,9 @@ from engine.verdict.thresholds import (
 from engine.verdict.types import Label
 from engine.verdict.wording import alert_reason, held_out_reason, with_margin
 
+# of a run that is trained elsewhere and sends rewards alone
+UNKNOWN_SUCCESS = "Success is not reported, so there is no trend: send rollout/success, or held-out evaluations."
+
 
 class Labelled(NamedTuple):
     label: Label
@@ -140,6 +143,8 @@ def _trend(facts: Facts) -> Labelled:
         return Labelled("learning", f"Held-out success is {newest}, above {first} in the first evaluation.")
     if course.is_short:
         return _early(facts)
+    if not any(SUCCESS in step for step in course.recent):
+        return Labelled("flat" if facts.ended else "in_progress", UNKNOWN_SUCCESS)
     compared = [*course.first, *course.recent]
     rise, margin = rise_of([step[SUCCESS] for step in compared if SUCCESS in step])
     change = f"by {abs(rise):.2f} ± {margin:.2f} since the start"
@@ -165,8 +170,9 @@ def _early(facts: Facts) -> Labelled:
 
 
 def _fails(recent: Sequence[Metrics]) -> bool:
-    """Whether no trajectory of the newest steps succeeded, five at least."""
-    return len(recent) >= NO_SUCCESS_STEPS and not any(step.get(SUCCESS) for step in recent)
+    """Whether no trajectory of the newest steps succeeded, five at least. Steps that do not say so do not count."""
+    known = [step[SUCCESS] for step in recent if SUCCESS in step]
+    return len(known) >= NO_SUCCESS_STEPS and not any(known)
 
 
 def _best_of(facts: Facts) -> float:

@@ -116,7 +116,7 @@ def test_events_are_exported_line_by_line_and_metrics_as_csv(
     ended: RecordedRun, shell: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = shell / "events.jsonl"
-    assert main(["runs", "export", ended.run.pk, "-o", str(file)]) == 0
+    assert main(["runs", "export", ended.run.pk, "--format", "jsonl", "-o", str(file)]) == 0
     assert steps_of(file) == steps_of(ended.events)
     capsys.readouterr()
     assert main(["runs", "export", ended.run.pk, "--format", "csv"]) == 0

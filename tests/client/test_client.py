@@ -145,3 +145,24 @@ def test_the_leaderboard_is_read_page_by_page(starboard: Starboard, monkeypatch:
     assert ([one["index"] for one in pair.solved_by_first], len(pair.solved_by_other)) == ([1, 2, 3], 1)
     with pytest.raises(NotFound, match="no entries"):
         list(starboard.entries("unknown"))
+
+
+def test_a_report_is_written_changed_and_shared(starboard: Starboard) -> None:
+    made = starboard.create_report("Learning rates", "One.")
+    changed = starboard.change_report(made, text="Two.")
+    assert (changed.title, changed.text, changed.version) == ("Learning rates", "Two.", 2)
+    with pytest.raises(Conflict, match="changed meanwhile"):
+        starboard.change_report(made, text="Three.")
+    assert "/reports/shared/" in (starboard.share_report(made.id).link or "")
+    assert starboard.share_report(made.id, shared=False).link is None
+    assert [one.title for one in starboard.reports()] == ["Learning rates"]
+
+
+def test_groups_of_runs_have_a_mean_and_a_band(starboard: Starboard) -> None:
+    runs = [RecordedRun(name=name) for name in ("a", "b")]
+    for run in runs:
+        run.take_steps(3)
+        run.deliver()
+    (found,) = starboard.group_curves([[run.run.pk for run in runs]], ["rollout/success"], band="minmax")
+    curve = found["rollout/success"]
+    assert (curve.steps, curve.count) == ([1, 2, 3], [2, 2, 2])

@@ -17,6 +17,7 @@ from django.urls import resolve
 from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django import Settings
 
+from tests.builders.suites import suite_evaluation
 from tests.builders.trained_run import run_of, train_in
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
@@ -24,7 +25,10 @@ from tests.webapp.launching.test_import import upload
 from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
 from tests.webapp.world import ALERT_SEQ, World, make_world
+from webapp.accounts.services import local_user
+from webapp.leaderboard.links import new_link
 from webapp.runs.models import Run
+from webapp.suites.models import SuiteEvaluation
 from workers.tasks import index_run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.django_db(transaction=True)]
@@ -52,6 +56,7 @@ PARTS = {
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
     "queue/rows/",
+    "reports/<int:pk>/download/",  # a file
 }
 STILL_COMING = "main [aria-busy=true]:visible, main .skeleton:visible"
 
@@ -122,10 +127,25 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),
         View("/environments/new/?kind=sokoban", refused),
-        View(f"{environment}?play", played), View("/leaderboard/"), View("/compare/"),
+        View(f"{environment}?play", played), *of_leaderboard(), View("/compare/"),
         View(f"/compare/?runs={world.run.pk},{run.pk}"), View("/settings/notifications/"),
+        View("/reports/"), View("/reports/new/"), View(f"/reports/{world.report.pk}/"),
+        View(f"/reports/{world.report.pk}/edit/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made), View("/api-reference/"),
+    ]  # fmt: skip
+
+
+def of_leaderboard() -> list[View]:
+    """Of a suite with two entries, and the same to anyone."""
+    first, other = (suite_evaluation({"Bandit": list(solved)}).pk for solved in ("1100", "0111"))
+    suite = SuiteEvaluation.objects.get(pk=first).version.suite
+    public = new_link(local_user(), suite, f"suite={suite.name}")
+    return [
+        View("/leaderboard/runs/"), View(f"/leaderboard/?suite={suite.name}&baseline={first}"),
+        View(f"/leaderboard/?suite={suite.name}&as=configuration&show=cost"), View("/leaderboard/links/"),
+        View(f"/leaderboard/pair/?first={first}&other={other}"),
+        View(f"/public/leaderboard/{public}/", signed_out),
     ]  # fmt: skip
 
 

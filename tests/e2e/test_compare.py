@@ -1,5 +1,5 @@
-"""The Compare page in a browser: one zoom for all charts that updates do not move, stable colours, live runs, and the
-mean over seeds."""
+"""The Compare page in a browser: one zoom for all charts that updates do not move, stable colours, live runs, and means
+of groups."""
 
 from __future__ import annotations
 
@@ -135,22 +135,47 @@ def test_the_crosshair_shows_every_run_and_a_click_opens_the_step_of_the_clicked
     expect(page).to_have_url(re.compile(rf"/runs/{two.run.pk}/trajectories/\?step=\d+$"))
 
 
-def test_three_seeds_are_one_line_with_a_confidence_interval(page: Page) -> None:
+def test_three_seeds_are_one_line_with_a_band_that_the_reader_chooses(page: Page) -> None:
     runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
     visit(page, runs, "&smoothing=0")
     drawn(page, SUCCESS, 3)
-    page.get_by_label("mean over seeds").check()
+    page.get_by_label("group by").select_option("seeds")
+    page.wait_for_url(re.compile(r"group=seeds"))
     plot = drawn(page, SUCCESS, 1)
     # the path of the band follows its upper edge and returns along the lower one
-    high, low, mean = plot.evaluate("({data}) => [data.at(-2).y[9], data.at(-2).y.at(-10), data.at(-1).y[9]]")
+    edges = "({data}) => [data.at(-2).y[9], data.at(-2).y.at(-10), data.at(-1).y[9]]"
     values = [in_thread(lambda one=one: one.run.steps.get(step=10).metrics["rollout/success"]) for one in runs]
     middle = sum(values) / 3
-    reach = T_2 * math.sqrt(sum((value - middle) ** 2 for value in values) / 2 / 3)
+    std = math.sqrt(sum((value - middle) ** 2 for value in values) / 2)
+    reach = T_2 * std / math.sqrt(3)
+    high, low, mean = plot.evaluate(edges)
     assert [low, mean, high] == pytest.approx([middle - reach, middle, middle + reach], abs=1e-6)
-    expect(page.locator(f"{SUCCESS} .compare-key li")).to_contain_text(["calm-otter and 2 more seeds"])
+    expect(page.locator(f"{SUCCESS} .compare-key li")).to_contain_text(["calm-otter and 2 more seeds (n = 3)"])
+    page.get_by_label("band").select_option("std")
+    page.wait_for_function(
+        f"([plot, high]) => Math.abs(({edges})(plot)[0] - high) < 1e-6", arg=[plot.element_handle(), middle + std]
+    )
+    expect(page).to_have_url(re.compile(r"band=std"))
     page.locator("#x-axis").select_option("time")  # runs of different days have no common hour
     drawn(page, SUCCESS, 3)
-    expect(page.get_by_label("mean over seeds")).to_be_disabled()
+    expect(page.get_by_label("band")).to_be_disabled()
+
+
+def test_what_the_outcome_goes_with_is_drawn_and_kept_in_the_url(page: Page) -> None:
+    runs = runs_of("calm-otter", "bold-heron", "shy-lynx")
+    rates = (1e-4, 1e-3, 1e-2)
+    in_thread(lambda: [
+        Run.objects.filter(pk=one.run.pk).update(config={**one.run.config, "optimizer": {"learning_rate": rate}})
+        for one, rate in zip(runs, rates, strict=True)
+    ])  # fmt: skip
+    visit(page, runs, "&outcome=rollout/success")
+    panel = page.locator("#settings-effects")
+    panel.scroll_into_view_if_needed()
+    expect(panel.locator("tbody th")).to_have_text(["optimizer.learning_rate"])
+    expect(page.locator("#effects-parallel .scatterlayer .trace")).to_have_count(3)
+    page.locator("#effects-outcome").select_option("policy/entropy")
+    expect(page).to_have_url(re.compile(r"outcome=policy/entropy"))
+    expect(panel.get_by_role("status")).to_contain_text("3 runs")
 
 
 def test_zooming_into_long_runs_shows_every_step_of_each(page: Page) -> None:

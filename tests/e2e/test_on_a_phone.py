@@ -41,7 +41,7 @@ def addresses(world: World) -> list[str]:
         f"{run}/trajectories/compare/?ids={trajectory}", f"{run}/alerts/{ALERT_SEQ}/", f"{what_ifs}/of/{trajectory}/",
         f"{what_ifs}/{world.what_if.pk}/", "/environments/", f"{environment}/", f"{environment}/edit/",
         f"{environment}/preflight/", "/leaderboard/",
-        f"/compare/?runs={world.run.pk}", "/settings/notifications/",
+        f"/compare/?runs={world.run.pk}", "/settings/notifications/", "/reports/", f"/reports/{world.report.pk}/",
     ]  # fmt: skip
 
 

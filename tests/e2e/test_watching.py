@@ -294,3 +294,13 @@ def test_no_data_yet_is_not_the_same_as_not_applicable(
         page.get_by_role("tab", name="Filter").click()
         reason = "The groups come with the first step" if steps == 0 else "did not keep the groups of its steps"
         expect(page.locator("#filter-why")).to_contain_text(reason)
+
+
+def test_a_comparison_has_the_regime_map_of_each_run(page: Page, run: Run) -> None:
+    page.goto(f"/compare/?runs={run.pk}&metrics=rollout/success")
+    map_of = page.locator(f'[data-regimes-of="{run.pk}"]')
+    map_of.scroll_into_view_if_needed()
+    expect(map_of.locator("svg .regime-dot")).to_have_count(4)
+    expect(map_of.locator("[data-words]")).to_have_text(re.compile(r"(at|since) step \d"))
+    map_of.locator("svg .regime-dot").first.click()
+    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/\?step=\d+.*#collapse$"))

@@ -62,6 +62,14 @@ def test_a_rate_that_its_schedule_raises_stops_rising() -> None:
     assert found["optimizer.learning_rate"] == 3e-5 and "optimizer.schedule" not in found
 
 
+def test_a_fork_trains_at_no_higher_rate_than_its_checkpoint_was_saved_at() -> None:
+    """Sixteenfold in 40 steps: 2e-4 at step 10, 8e-4 at step 30, of which 0.3 are 2.4e-4. A constant rate is one."""
+    rising = config(optimizer={"learning_rate": 1e-4, "schedule": {"type": "exponential", "final_ratio": 16}}, steps=40)
+    for given, start, rate in ((rising, 0, 2.4e-4), (rising, 10, 2e-4), (rising, 20, 2.4e-4), (config(), 10, 3e-4)):
+        found = {one.field: one.new for one in remedies(given, [sign("policy/kl", since=30)], start=start)}
+        assert found["optimizer.learning_rate"] == rate
+
+
 def test_in_a_fork_a_rate_that_rises_is_that_of_all_steps_so_far() -> None:
     """Ten steps before the fork and 15 of it are 25 of 50 that take a rate of 1e-2 to its height."""
     start = {"start_from": {"run": "other", "step": 10, "steps_before": 10}}

@@ -27,6 +27,8 @@ from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.jobs import JobState
 from webapp.panels.models import PanelLayout
+from webapp.reports.markdown import KINDS
+from webapp.reports.models import Report
 from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
@@ -53,6 +55,7 @@ class World:
     preflight: Preflight
     sweep: Sweep
     evaluation: SuiteEvaluation
+    report: Report
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -77,6 +80,7 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         preflight=_add_preflight(environment, text),
         sweep=_add_sweep(run, name, text),
         evaluation=_add_evaluation(run, text),
+        report=_add_report(run, trajectories[0], name, text),
     )
 
 
@@ -99,6 +103,14 @@ def _add_evaluation(run: Run, text: str) -> SuiteEvaluation:
     )
     write_outcomes(evaluation.folder / OUTCOMES, [recorded])
     return evaluation
+
+
+def _add_report(run: Run, trajectory: Trajectory, name: str, text: str) -> Report:
+    """One with every kind of block."""
+    comparison = f"/compare/?runs={run.pk},{trajectory.run_id}"
+    blocks = [f"```{kind}\n{comparison}\n```" for kind in KINDS if kind != "trajectory"]
+    blocks.append(f"```trajectory\n/runs/{run.pk}/trajectories/{trajectory.pk}/\n```")
+    return Report.objects.create(owner=run.owner, title=name[:120], text="\n\n".join([text, *blocks]))
 
 
 def _add_sweep(run: Run, name: str, text: str) -> Sweep:

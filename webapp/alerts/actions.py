@@ -54,7 +54,7 @@ def launch_fork(run: Run, *, before: int) -> str:
             return _refused(run, rule, why)
         signs = signs_between(run, since=before, until=run.total_steps)
         config = forked_config(run, found.step)
-        changes = remedies(current(run), signs)
+        changes = remedies(current(run), signs, start=found.step)
         why_launched = {"rule": rule, "generation": generation, "changes": _as_changes(changes)}
         try:
             fork = _launched(run, found.step, with_remedies(config, changes), why_launched)

@@ -1,4 +1,5 @@
-"""Messages about alerts: planned in the transaction that stores the alert, sent by a worker, retried with delays.
+"""Messages about alerts and runs: planned in the transaction that stores what they are about, sent by a worker, retried
+with delays.
 
 Each message is stored as a row first, so that an emptied broker or a killed worker loses none. Delivery is at least
 once: a worker that is killed between sending and recording sends it again, with the same `webhook-id`, by which
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random
-import secrets
 import threading
 import time
 from collections.abc import Sequence
@@ -19,12 +19,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from engine.events import AlertRaised
+from webapp.alerts.audience import audience, channels_of, new_delivery
 from webapp.alerts.mail import send_mail_of
-from webapp.alerts.models import SEVERITIES, Delivery, DeliveryAttempt, NotificationSettings, Scope, State, Webhook
+from webapp.alerts.models import ALERT_RAISED, SEVERITIES, Delivery, DeliveryAttempt, State, Webhook
 from webapp.alerts.webhooks import GONE, Answer, secret_of, send
 from webapp.broker import send_task
 from webapp.runs.models import Alert, Run
@@ -62,31 +63,18 @@ def _already_notified(run: Run) -> set[tuple[int, str]]:
 def _rows(run: Run, alert: Alert) -> list[Delivery]:
     found = []
     rank = SEVERITIES.index(alert.severity) if alert.severity in SEVERITIES else 0
-    for chosen in _audience(run):
-        if rank < SEVERITIES.index(chosen.least_severity):
-            continue
-        if chosen.email_on and chosen.email:
-            found.append(_row(chosen.user, f"email:{chosen.user_id}", chosen.email, run=run, seq=alert.seq))
-        for webhook in Webhook.objects.filter(user=chosen.user, on=True):
-            found.append(_row(chosen.user, f"webhook:{webhook.pk}", webhook.url, run=run, seq=alert.seq))
+    for chosen in audience(run):
+        if rank >= SEVERITIES.index(chosen.least_severity):
+            channels = channels_of(chosen)
+            found += [
+                new_delivery(chosen.user, channel, address, run=run, seq=alert.seq) for channel, address in channels
+            ]
     return found
-
-
-def _audience(run: Run) -> list[NotificationSettings]:
-    mine = Q(scope=Scope.ALL)
-    mine |= Q(user=run.owner_id) if run.owner_id else Q()
-    everyone = NotificationSettings.objects.select_related("user").filter(user__is_active=True)
-    return list(everyone.filter(mine) if run.owner_id else everyone)
-
-
-def _row(user: User, channel: str, target: str, *, run: Run | None = None, seq: int | None = None) -> Delivery:
-    message_id = f"msg_{secrets.token_hex(12)}"
-    return Delivery(user=user, run=run, seq=seq, channel=channel, target=target, message_id=message_id)
 
 
 def trial_message(user: User, channel: str, target: str) -> Delivery:
     """A test message, sent at once by a caller of `attempt`."""
-    row = _row(user, channel, target)
+    row = new_delivery(user, channel, target)
     row.next_at = timezone.now() + timedelta(seconds=CLAIM)  # no worker takes it meanwhile
     row.save()
     return row
@@ -165,21 +153,25 @@ def _send(delivery: Delivery) -> Answer:
 def message_of(delivery: Delivery) -> dict[str, Any]:
     """The JSON payload; an e-mail has the same content as text."""
     run, seq = delivery.run, delivery.seq
-    if run is None or seq is None:
-        return {"type": "test", "timestamp": delivery.created_at.isoformat(), "data": {"message": "This is a test."}}
+    timestamp = delivery.created_at.isoformat()
+    if run is None:
+        return {"type": "test", "timestamp": timestamp, "data": {"message": "This is a test."}}
+    if seq is None:
+        data = {"run": _run(run), "verdict": _verdict(run), **delivery.detail, "url": page_of(run)}
+        return {"type": delivery.event, "timestamp": timestamp, "data": data}
     raised = newest_of(run, AlertRaised, seq=seq)  # the event remains when the alert no longer counts
     alert = raised.model_dump(include=SENT_FIELDS) if raised is not None else dict.fromkeys(SENT_FIELDS)
-    url = f"{site_address()}/runs/{run.pk}/"
-    return {
-        "type": "alert.raised",
-        "timestamp": delivery.created_at.isoformat(),
-        "data": {
-            "run": {"id": run.pk, "name": run.name, "url": url, "step": run.step, "total_steps": run.total_steps},
-            "verdict": _verdict(run),
-            "alert": alert,
-            "url": f"{url}alerts/{seq}/",
-        },
-    }
+    data = {"run": _run(run), "verdict": _verdict(run), "alert": alert, "url": f"{page_of(run)}alerts/{seq}/"}
+    return {"type": ALERT_RAISED, "timestamp": timestamp, "data": data}
+
+
+def page_of(run: Run) -> str:
+    return f"{site_address()}/runs/{run.pk}/"
+
+
+def _run(run: Run) -> dict[str, Any]:
+    about = {"id": run.pk, "name": run.name, "project": run.project, "url": page_of(run)}
+    return {**about, "step": run.step, "total_steps": run.total_steps}
 
 
 def _verdict(run: Run) -> dict[str, Any] | None:

@@ -95,6 +95,7 @@ def evidence_of(alert: Alert) -> Evidence:
     steps = run.steps.filter(attempt__lte=alert.attempt) if retaken else run.steps.all()
     worst = run.trajectories.filter(split="train", step=alert.step).order_by("episode_return", "pk")[:WORST]
     compared = [] if retaken else _compared(steps, alert.step)
+    checkpoint = last_before(run, begun_at(alert))
     return Evidence(
         alert=alert,
         retaken=retaken,
@@ -105,8 +106,8 @@ def evidence_of(alert: Alert) -> Evidence:
         others=compared[8:],
         worst=run.trajectories.none() if retaken else worst,
         settings=list(_settings(config).items()),
-        checkpoint=last_before(run, begun_at(alert)),
-        remedies=shown(rescue(alert, config)[1]),
+        checkpoint=checkpoint,
+        remedies=shown(rescue(alert, config, start=checkpoint.step if checkpoint else 0)[1]),
     )
 
 

@@ -1,4 +1,4 @@
-"""Alert e-mails in plain text."""
+"""E-mails about alerts and runs, in plain text."""
 
 from __future__ import annotations
 
@@ -32,17 +32,38 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
     if message["type"] == "test":
         return "Starboard: test", "This is a test of Starboard's notifications.\n"
     data = message["data"]
+    if "alert" not in data:
+        return _about_run(message["type"], data)
     run, alert, verdict = data["run"], data["alert"], data["verdict"]
     subject = " ".join(f"{alert['severity']}: {run['name']} at step {alert['step']}".split())
     lines = [
         str(alert["message"]),
         "",
         f"Run: {run['name']} (step {alert['step']} of {run['total_steps']})",
-        *([f"Verdict: {verdict['title']}. {verdict['reason']} {verdict['summary']}"] if verdict else []),
+        *_verdict(verdict),
         f"Rule: {alert['rule']}, on {alert['metric']}",
         f"Action: {alert['action']}",
         f"Evidence: {data['url']}",
-        "",
-        "To change these e-mails, go to Notifications in Starboard.",
     ]
-    return visible(f"Starboard: {subject}")[:200], visible("\n".join(lines) + "\n")
+    return _mail(subject, lines)
+
+
+def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
+    run, done = data["run"], event.removeprefix("run.")
+    lines = [
+        f"{run['name']} {done} at step {data['step']} of {run['total_steps']}.",
+        *(data[name] for name in ("reason", "remedy") if data[name]),
+        "",
+        *_verdict(data["verdict"]),
+        f"Run: {data['url']}",
+    ]
+    return _mail(" ".join(f"{done}: {run['name']}".split()), lines)
+
+
+def _verdict(verdict: dict[str, Any] | None) -> list[str]:
+    return [f"Verdict: {verdict['title']}. {verdict['reason']} {verdict['summary']}"] if verdict else []
+
+
+def _mail(subject: str, lines: list[str]) -> tuple[str, str]:
+    ending = ["", "To change these e-mails, go to Notifications in Starboard."]
+    return visible(f"Starboard: {subject}")[:200], visible("\n".join([*lines, *ending]) + "\n")

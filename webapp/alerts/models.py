@@ -10,12 +10,20 @@ from django.utils import timezone
 
 from webapp.runs.models import Run
 
+ALERT_RAISED = "alert.raised"
 SEVERITIES = ("watch", "warn", "critical", "dead")
 
 
 class Scope(models.TextChoices):
     MINE = "mine", "my runs and runs without an owner"
     ALL = "all", "all runs"
+
+
+class RunEvents(models.TextChoices):
+    NONE = "none", "no"
+    FAILED = "failed", "when one fails"
+    ENDED = "ended", "whenever one ends"
+    ALL = "all", "when one starts or ends"
 
 
 class State(models.TextChoices):
@@ -28,6 +36,7 @@ class NotificationSettings(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
     scope = models.CharField(max_length=4, choices=Scope.choices, default=Scope.MINE)
     least_severity = models.CharField(max_length=8, choices=[(s, s) for s in SEVERITIES], default="warn")
+    run_events = models.CharField(max_length=6, choices=RunEvents.choices, default=RunEvents.NONE)
     email = models.EmailField(blank=True, default="")
     email_on = models.BooleanField(default=False)
 
@@ -57,7 +66,8 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One message to one target: about an alert (`seq` of its event), or a test (no run).
+    """One message to one target: about an alert (`seq` of its event), about a run that started or ended (`event`, with
+    its state in `detail`), or a test (no run).
 
     `channel` is `email:<user>` or `webhook:<id>`; an alert has at most one row per channel.
     """
@@ -65,6 +75,8 @@ class Delivery(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="deliveries")
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="deliveries")
     seq = models.BigIntegerField(null=True)
+    event = models.CharField(max_length=20, default=ALERT_RAISED)
+    detail = models.JSONField(default=dict)
     channel = models.CharField(max_length=40)
     target = models.CharField(max_length=500)  # the address at the time
     message_id = models.CharField(max_length=40, unique=True)

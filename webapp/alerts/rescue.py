@@ -25,12 +25,12 @@ def signs_between(run: Run, *, since: int, until: int) -> list[Sign]:
     return signs_of(run.alerts.filter(step__gte=since, step__lte=until).order_by("seq"))
 
 
-def rescue(alert: Alert, config: RunConfig) -> tuple[RunConfig, list[Remedy]]:
-    """`config`, that of a fork, with what the alert and the signs that were open with it suggest to change in the
-    run's; unchanged where that does not fit."""
+def rescue(alert: Alert, config: RunConfig, *, start: int) -> tuple[RunConfig, list[Remedy]]:
+    """`config`, that of a fork from step `start`, with what the alert and the signs that were open with it suggest to
+    change in the run's; unchanged where that does not fit."""
     signs = signs_between(alert.run, since=begun_at(alert), until=alert.step) or [sign_of(alert)]
     try:
-        changes = remedies(current(alert.run), signs)
+        changes = remedies(current(alert.run), signs, start=start)
         return with_remedies(config, changes), changes
     except ConfigError:
         return config, []

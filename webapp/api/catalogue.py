@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import (
+    comparisons,
     evaluations,
+    exports,
     ingestion,
     leaderboard,
     played_evaluations,
     queue,
+    recorded,
+    reports,
     runs,
     steering,
     sweeps,
@@ -21,11 +25,15 @@ RESOURCES = (
     steering.resource,
     telemetry.resource,
     verdicts.resource,
+    recorded.resource,
+    exports.resource,
     sweeps.resource,
     queue.resource,
     evaluations.resource,
     leaderboard.resource,
     ingestion.resource,
     played_evaluations.resource,
+    comparisons.resource,
+    reports.resource,
 )
 ENDPOINTS: list[Endpoint] = [endpoint for resource in RESOURCES for endpoint in resource.endpoints]

@@ -15,9 +15,8 @@ from webapp.api.endpoints import Call, Endpoint
 from webapp.api.idempotency import once
 from webapp.api.limits import Allowance, spend
 from webapp.api.parameters import body_of, query_of, raw_body, refuse_query
+from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import Problem
-from webapp.runs.models import Run
-from webapp.sweeps.models import Sweep
 
 
 class PathView:
@@ -65,15 +64,12 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
 
 
 def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
-    values: dict[str, Any] = {"call": call, **{name: parts[name] for name in endpoint.numbers}}
+    rows = {PATH_ROWS[name].parameter: PATH_ROWS[name].row(parts[name]) for name in endpoint.rows}
+    values: dict[str, Any] = {"call": call, **rows, **{name: parts[name] for name in endpoint.numbers}}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)
     else:
         values["query"] = query_of(call.request, endpoint.query)
-    if endpoint.takes_run:
-        values["run"] = _run(parts["run_id"])
-    if endpoint.takes_sweep:
-        values["sweep"] = _sweep(parts["sweep_id"])
     if endpoint.body is not None:
         values["body"] = body_of(call.request, endpoint.body, endpoint.most_bytes)
     elif endpoint.method == "POST":
@@ -81,20 +77,6 @@ def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpR
     if endpoint.idempotent:
         return once(call, endpoint, lambda: _sent(endpoint, endpoint.handler(**values)))
     return _sent(endpoint, endpoint.handler(**values))
-
-
-def _run(run_id: str) -> Run:
-    found = Run.objects.select_related("forked_from").filter(pk=run_id).first()
-    if found is None:
-        raise Problem(404, f"There is no run {run_id[:20]!r}", "List the runs with GET /api/v1/runs/.")
-    return found
-
-
-def _sweep(sweep_id: str) -> Sweep:
-    found = Sweep.objects.select_related("owner", "environment_version").filter(pk=int(sweep_id)).first()
-    if found is None:
-        raise Problem(404, f"There is no sweep {sweep_id}", "List the sweeps with GET /api/v1/sweeps/.")
-    return found
 
 
 def _sent(endpoint: Endpoint, answer: Any) -> HttpResponseBase:

@@ -4,10 +4,11 @@
     def label_run(call: Call, run: Run, body: Labels) -> Annotated[dict[str, Any], RunAnswer]:
         \"\"\"Set the project, the tags or the notes of a run.\"\"\"
 
-The names of parameters say what they are: `run` is the row of the path's `run_id` and `sweep` that of its `sweep_id`,
-`query` and `body` are pydantic models of the query string and of the JSON body. An answer is a pydantic model, or is
-described by the model in its annotation and sent as it is, since columns of metrics are too large to be validated
-again. The name of a function is its `operationId`, and its docstring is the description.
+The names of parameters say what they are: `run` is the row of the path's `run_id` (and so on, `path_rows`), a name of
+another part of the path is its number, `query` and `body` are pydantic models of the query string and of the JSON body.
+An answer is a pydantic model, or is described by the model in its annotation and sent as it is, since columns of
+metrics are too large to be validated again. The name of a function is its `operationId`, and its docstring is the
+description.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import WithJsonSchema
 
 from webapp.accounts.models import PersonalToken, Scope
+from webapp.api.path_rows import PATH_ROWS
 
 LONGEST_BODY = 256 * 1024  # bytes, unless an endpoint says otherwise
 LIKE = "x-like"
@@ -72,8 +74,6 @@ class Endpoint:
     problems: Mapping[int, str]
     query: type[Fields] | None
     body: type[Fields] | None
-    takes_run: bool
-    takes_sweep: bool
     answer: type[BaseModel] | Media
 
     @property
@@ -89,9 +89,14 @@ class Endpoint:
         return self._text.partition("\n\n")[2].replace("\n\n", "\f").replace("\n", " ").replace("\f", "\n\n")
 
     @property
+    def rows(self) -> list[str]:
+        """The parts of the path that name a row, such as `run_id`."""
+        return [name for name in PART.findall(self.path) if name in PATH_ROWS]
+
+    @property
     def numbers(self) -> list[str]:
-        """The parts of the path that are numbers of rows, such as `evaluation_id`; parameters have their names."""
-        return [name for name in PART.findall(self.path) if name not in ("run_id", "sweep_id")]
+        """The other parts of the path, all of them numbers; parameters have their names."""
+        return [name for name in PART.findall(self.path) if name not in PATH_ROWS]
 
     @property
     def _text(self) -> str:
@@ -141,8 +146,6 @@ class Resource:
                     problems=problems or {},
                     query=hints.get("query"),
                     body=hints.get("body") if body_media == "application/json" else None,
-                    takes_run="run" in hints,
-                    takes_sweep="sweep" in hints,
                     answer=_described(hints["return"]),
                 )
             )

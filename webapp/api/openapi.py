@@ -12,6 +12,7 @@ from webapp.accounts.models import Scope
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import LIKE, Endpoint, Media
 from webapp.api.idempotency import HEADER
+from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import ProblemAnswer
 from webapp.api.schemas import LIKENED
 
@@ -106,21 +107,11 @@ def _operation(one: Endpoint, schemas: Schema, names: dict[type[BaseModel], str]
 
 def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
     found: list[Schema] = []
-    if one.takes_run:
-        about = "The ID of the run, as in the URL of its page."
-        found.append(
-            {"name": "run_id", "in": "path", "required": True, "description": about, "schema": {"type": "string"}}
-        )
-    if one.takes_sweep:
-        about = "The number of the sweep, as in the URL of its page."
-        found.append(
-            {"name": "sweep_id", "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
-        )
-    for name in one.numbers:
-        about = "The number in the URL of its page."
-        found.append(
-            {"name": name, "in": "path", "required": True, "description": about, "schema": {"type": "integer"}}
-        )
+    for name in (*one.rows, *one.numbers):
+        row = PATH_ROWS.get(name)
+        about = row.description if row else "The number in the URL of its page."
+        schema = {"type": row.type if row else "integer"}
+        found.append({"name": name, "in": "path", "required": True, "description": about, "schema": schema})
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
         found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
@@ -149,11 +140,9 @@ def _answer(one: Endpoint, names: dict[type[BaseModel], str]) -> Schema:
 
 def _problems(one: Endpoint) -> Schema:
     found = dict(GENERAL)
-    if one.takes_run:
-        found[404] = "There is no such run."
-    elif one.takes_sweep:
-        found[404] = "There is no such sweep."
-    elif one.numbers:
+    for name in one.rows:
+        found[404] = f"There is no such {PATH_ROWS[name].parameter}."
+    if one.numbers:
         found[404] = "There is none of this number."
     if one.method == "POST":
         found |= OF_BODY

@@ -11,7 +11,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.events import Split
-from engine.foreign.run_directory import UNNAMED, Report, Source, as_log, import_rollouts
+from engine.foreign.records import UNNAMED
+from engine.foreign.run_directory import Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
 from webapp.runs.indexing import enqueue_index
 from webapp.runs.lineage import join_lineage

@@ -11,7 +11,7 @@ from webapp.runs.shipped_presets import shipped_presets, title_of
 
 ORDER = (
     "starter", "collapse", "sokoban", "bandit", "countdown", "metamathqa", "static", "sudoku", "game_2048",
-    "rubiks_cube", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
+    "rubiks_cube", "spatial", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 

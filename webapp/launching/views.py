@@ -310,7 +310,7 @@ def _values_of(
     if as_launched and step is None and raised is None:
         return run_config.flatten(source.config), []
     config = current(source) if step is None else forks.started_at(source, step)
-    config, changes = rescue(raised, config) if raised is not None else (config, [])
+    config, changes = rescue(raised, config, start=step or 0) if raised is not None else (config, [])
     return run_config.flatten(config.model_dump(mode="json")), changes
 
 

@@ -44,7 +44,7 @@ def add_entry(evaluation: SuiteEvaluation) -> Entry:
 def _entry(evaluation: SuiteEvaluation, items: list[ItemResult]) -> Entry:
     run, version = evaluation.run, evaluation.version
     found = _measures(evaluation, items)
-    largest = max((item.samples for item in items), default=1)
+    fewest = min((item.samples for item in items), default=1)  # pass@k needs k samples of every item
     scored = sum(item.scored for item in items)
     seen = [item.trained_on for item in items]
     cost = training_cost(run, evaluation.step)
@@ -69,7 +69,7 @@ def _entry(evaluation: SuiteEvaluation, items: list[ItemResult]) -> Entry:
         configuration=evaluation.configuration,
         ended_at=evaluation.ended_at,
         problems=sum(item.problems for item in items),
-        samples=largest,
+        samples=fewest,
         planned=evaluation.planned,
         scored=scored,
         success=evaluation.success,
@@ -79,8 +79,8 @@ def _entry(evaluation: SuiteEvaluation, items: list[ItemResult]) -> Entry:
         turns=_value(found.get(TURNS)),
         tokens=_value(found.get(TOKENS)),
         well_formed=_value(found.get(WELL_FORMED)),
-        pass_at=_value(found.get(PASS_AT.format(largest))) if largest > 1 else None,
-        pass_all=_value(found.get(PASS_ALL.format(largest))) if largest > 1 else None,
+        pass_at=_value(found.get(PASS_AT.format(fewest))) if fewest > 1 else None,
+        pass_all=_value(found.get(PASS_ALL.format(fewest))) if fewest > 1 else None,
         measures={name: [_short(number) for number in estimate] for name, estimate in found.items()},
         seen=None if None in seen or not scored else sum(count or 0 for count in seen) / scored,
         **{name: getattr(cost, name) for name in cost.__slots__},

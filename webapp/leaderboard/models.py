@@ -34,7 +34,7 @@ class Entry(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     problems = models.PositiveIntegerField()
-    samples = models.PositiveIntegerField()  # per problem, the most of any item
+    samples = models.PositiveIntegerField()  # per problem, the fewest of any item
     planned = models.PositiveIntegerField()  # episodes
     scored = models.PositiveIntegerField()
     success = models.FloatField()

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from webapp.evaluations.views import run_tables
+from webapp.evaluations.run_tables import run_tables
 from webapp.leaderboard.board import Board, read_board
 from webapp.leaderboard.cells import p_text
 from webapp.leaderboard.columns import SETS

@@ -12,6 +12,7 @@ from engine.verdict.format_changes import explain_format_changes
 from engine.verdict.regimes import REGIMES
 from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
+from webapp.exports.formats import FORMATS
 from webapp.panels.presets import PRESETS
 from webapp.run_pages.chart_previews import chart_previews
 from webapp.run_pages.settings_form import live_nodes
@@ -79,6 +80,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],
         "sections": [section._asdict() for section in SECTIONS],
         "tabs": TABS,
+        "exports": FORMATS,
         "previews": chart_previews(run),
         "watching": watching_facts(config),
         "tags": [environment.tag for environment in config.environments],

@@ -1,7 +1,7 @@
 """Runs that are trained elsewhere: their lines become events in a file, as an engine writes them, which a worker reads.
 
-The row of a run's ingestion is locked while events are appended. If the transaction is rolled back after that, the same
-lines are appended again with the same `seq`, and the worker takes each once.
+The row of a run's ingestion is locked while events are appended, and says how many bytes of the file count. What is
+beyond them is of a transaction that was rolled back: no worker reads it, and the next lines take its place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.events import Event, RunFailed, RunFinished, RunStarted
-from engine.foreign.metric_lines import Batch, Position, read_batch
+from engine.foreign.lines import Batch, Position, Sender, read_batch
+from engine.glossary.foreign import names_of
+from engine.rollout.trajectory_files import write_trajectory_file
 from webapp.audit.services import record
 from webapp.runs.indexing import enqueue_index
 from webapp.runs.lineage import join_lineage
@@ -61,7 +63,7 @@ def create(
         started = RunStarted(
             step=0, time=time.time(), total_steps=steps, pid=0, device="elsewhere", model=model, parameters=0
         )
-        _append(ingestion, [started])
+        append(ingestion, [started])
         ingestion.save()
         transaction.on_commit(lambda: enqueue_index(run.pk))
     return run
@@ -83,8 +85,10 @@ def receive(run: Run, lines: Iterable[bytes]) -> Batch:
         ingestion = Ingestion.objects.select_for_update().select_related("run").get(run=run)
         if ingestion.run.state != RunState.REPORTING:
             raise Ended(ingestion.run.get_state_display())
-        batch = read_batch(lines, _position(ingestion), now=time.time())
-        _append(ingestion, batch.events)
+        batch = read_batch(lines, _position(ingestion), now=time.time(), sender=_sender(ingestion))
+        for file in batch.files:
+            write_trajectory_file(run.directory / file.path, file.records)
+        append(ingestion, batch.events)
         position = batch.position
         ingestion.received_seq, ingestion.step = position.seq, position.step
         ingestion.metrics, ingestion.tokens = position.metrics, position.tokens
@@ -108,7 +112,7 @@ def finish(run: Run, user: User, *, succeeded: bool, reason: str) -> bool:
             if succeeded
             else RunFailed(step=step, time=time.time(), error="Reported", message=reason, remedy="")
         )
-        _append(ingestion, [ended])
+        append(ingestion, [ended])
         ingestion.save()
         Run.objects.filter(pk=run.pk, total_steps=0).update(total_steps=step)
         record(run, user, "ingest_end", succeeded=succeeded)
@@ -126,8 +130,13 @@ def _position(ingestion: Ingestion) -> Position:
     )
 
 
-def _append(ingestion: Ingestion, events: Iterable[Event]) -> None:
-    """To the file of events, after a line that a full disk may have cut off."""
+def _sender(ingestion: Ingestion) -> Sender:
+    environment = str(ingestion.run.config["environments"][0]["tag"])
+    return Sender(environment=environment, names=names_of(ingestion.source))
+
+
+def append(ingestion: Ingestion, events: Iterable[Event]) -> None:
+    """Writes events behind those that count; the caller holds the lock on the row, and saves it."""
     lines = []
     for event in events:
         ingestion.written_seq += 1
@@ -137,8 +146,12 @@ def _append(ingestion: Ingestion, events: Iterable[Event]) -> None:
         return
     directory = ingestion.run.directory
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "events.jsonl").open("ab+") as file:
-        cut_off = file.seek(0, os.SEEK_END) > 0 and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n"
-        file.write((("\n" if cut_off else "") + "\n".join(lines) + "\n").encode())
+    path = directory / "events.jsonl"
+    path.touch()
+    with path.open("r+b") as file:
+        file.truncate(ingestion.written_bytes)
+        file.seek(ingestion.written_bytes)
+        file.write(("\n".join(lines) + "\n").encode())
         file.flush()
         os.fsync(file.fileno())
+        ingestion.written_bytes = file.tell()

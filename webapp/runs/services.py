@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
+from django.dispatch import Signal
 from django.utils import timezone
 
 from engine.config import RunConfig, build_config
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
 NO_WORKER_YET = "Waiting for a worker"
+run_moved = Signal()  # with `run` and `target`, in the transaction of the move
 
 
 def submit_run(
@@ -144,10 +146,12 @@ def move(
     if target in TERMINAL:
         values |= {"lease_holder": "", "lease_expires": None}
         values.setdefault("finished_at", timezone.now())
-    if not allowed.update(**values):
-        return False
-    for field, value in values.items():
-        setattr(run, field, value)
+    with transaction.atomic():
+        if not allowed.update(**values):
+            return False
+        for field, value in values.items():
+            setattr(run, field, value)
+        run_moved.send(sender=Run, run=run, target=target)
     transaction.on_commit(lambda: publish_run(run.pk, run.last_seq))
     return True
 

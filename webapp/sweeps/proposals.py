@@ -12,6 +12,7 @@ from webapp.sweeps.models import PlannedRun, Sweep
 from webapp.sweeps.training_curves import curves_of
 from webapp.sweeps.trial_scores import scores_of
 
+LARGE = ("run__config", "run__metrics", "run__faults")  # columns that no decision reads
 FAILURES = (RunState.FAILED, RunState.CRASHED)
 
 
@@ -51,7 +52,7 @@ def tried_of(sweep: Sweep) -> list[Tried]:
     """Each configuration in the order of launch, with the mean of its results over seeds."""
     plan = sweep.parsed_plan()
     rows: dict[str, list[PlannedRun]] = {}
-    for row in sweep.planned.select_related("run"):
+    for row in sweep.planned.select_related("run").defer(*LARGE):
         rows.setdefault(row.point_key, []).append(row)
     scores = scores_of(sweep, plan.objective)
     return [_tried(found, sweep, plan, scores) for found in rows.values()]

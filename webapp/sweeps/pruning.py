@@ -8,7 +8,7 @@ from webapp.runs.models import Run
 from webapp.runs.services import request_prune
 from webapp.runs.states import TERMINAL
 from webapp.sweeps.models import PlannedRun, Sweep
-from webapp.sweeps.proposals import is_over
+from webapp.sweeps.proposals import LARGE, is_over
 from webapp.sweeps.training_curves import curves_of
 
 
@@ -17,7 +17,7 @@ def prune(sweep: Sweep) -> int:
     plan = sweep.parsed_plan()
     if plan.pruning is None:
         return 0
-    rows = list(sweep.planned.filter(pruned="").select_related("run"))
+    rows = list(sweep.planned.filter(pruned="").select_related("run").defer(*LARGE))
     unfinished = {row.point_key for row in rows if not is_over(row, row.run, sweep)}
     due = {row.pk: step for row in rows if row.point_key in unfinished and (step := _due_step(row, plan))}
     collapsed = {row.point_key for row in rows if _label(row) == COLLAPSED} & unfinished

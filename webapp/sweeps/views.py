@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from engine.sweeps.catalogue import of_size
@@ -50,6 +51,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "most_at_once": MOST_AT_ONCE,
         "most_retries": MOST_RETRIES,
         "confirm_above": CONFIRM_ABOVE,
+        "effects_url": f"{reverse('comparisons:effects')}?sweep={sweep.pk}",
     }
     return render(request, "sweeps/detail.html", context)
 

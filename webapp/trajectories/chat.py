@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from engine.errors import RunDirectoryError
+from engine.foreign.records import UNNAMED
 from engine.rollout.prompts import Message
 from webapp.trajectories import services
 from webapp.trajectories.models import Trajectory
@@ -20,12 +21,13 @@ Record = dict[str, Any]
 def messages_of(record: Record) -> list[Message]:
     """The conversation: the messages of the first prompt, then responses and observations in turn.
 
-    With a context window, a later prompt repeats earlier turns; only its last message is new.
+    With a context window, a later prompt repeats earlier turns; only its last message is new. Rollouts of other
+    trainers have the new messages only.
     """
     messages: list[Message] = []
     for index, turn in enumerate(record["turns"]):
         given = turn["messages"]
-        messages += given if index == 0 else given[-1:]
+        messages += given if index == 0 or record.get("kind") == UNNAMED else given[-1:]
         messages.append({"role": "assistant", "content": turn["response"]})
     return messages
 

@@ -55,15 +55,16 @@ class Spatial(Environment):
     Description:
         Rooms on a grid, with objects that face north, east, south or west, and doors between rooms. The player turns,
         jumps to what it sees, and looks; a view names what is within 45 degrees of ahead in the same room by a
-        direction, a distance and a facing, all in words. Then it answers a question of one of ten kinds with the
-        letter of an option. After RAGEN's SpatialGym and Theory of Space (ICLR 2026).
+        direction, a distance and a facing, all in words. Then it answers a question of one of ten kinds with one of
+        its options. After RAGEN's SpatialGym and Theory of Space (ICLR 2026).
 
     Actions:
         Free text, one list: moves first, then one final action. `Rotate(d)` turns by 0, 90, 180 or 270 degrees,
         clockwise, or the other way with a minus sign. `JumpTo(name)`, or `Move(name)`, goes to an object or a door
         that has been observed before and is visible now, and keeps the facing. `Return()` goes back to the start.
         `Observe()` gives the view; `Query(name)` the coordinates and the facing of what is visible, seen from the
-        start; `Term(C)` answers and stands alone. A move that fails ends the list, and the view follows.
+        start; `Term(C)` answers and stands alone, by the letter of an option or, where that has no parentheses, by
+        its words. A move that fails ends the list, and the view follows.
 
     Observations:
         The names of all objects and the question at the start, then what the final action gives. `render` returns the
@@ -84,9 +85,9 @@ class Spatial(Environment):
 
     Differences from RAGEN:
         RAGEN ships SpatialGym unregistered. There, text that cannot be read is not counted against the cap, an answer
-        has to be the bare letter (here `c`, `C.` and `(C)` are C), `render` returns an observation once, and a level
-        that does not fit becomes one room. Questions and options are our own, from the published rules; the metric
-        `chance` is the success of guessing.
+        has to be the bare letter (here `c`, `C.`, `(C)` and the words of option C are C), `render` returns an
+        observation once, and a level that does not fit becomes one room. Questions and options are our own, from the
+        published rules; the metric `chance` is the success of guessing.
     """
 
     kind: ClassVar[str] = "spatial"
@@ -113,6 +114,12 @@ class Spatial(Environment):
             "max_actions": 16,
         },
         "Spatial directions": {"parameters": {"questions": ["dir", "pov"]}},
+        "Spatial perspective": {
+            "parameters": {"questions": ["pov"], "exploration_steps": 7},
+            "max_turns": 8,
+            "max_actions": 8,
+            "max_response_tokens": 60,
+        },
     }
     config: SpatialParameters
 
@@ -155,7 +162,7 @@ class Spatial(Environment):
         return self._outcome(STEP, valid=not problem, effective=effective)
 
     def _term(self, argument: str) -> tuple[str, float, bool, bool, Info]:
-        self.answer = letter(argument)
+        self.answer = letter(argument) or self.question.letter_of(argument)
         right = self.answer == self.question.answer
         self.observation = f"Your answer is {'right' if right else 'wrong'}."
         return self._outcome(RIGHT if right else WRONG, valid=bool(self.answer), effective=True, answered=True)
@@ -227,8 +234,8 @@ class Spatial(Environment):
     def describe(self) -> str:
         return (
             "Actions: Rotate(90) clockwise, also -90, 180; JumpTo(name) of something observed and in view; Return() to "
-            "the start; Observe(); Query(name) for exact coordinates; Term(A) to answer. Moves come first, then one of "
-            "Observe, Query and Term; Term stands alone.\n"
+            "the start; Observe(); Query(name) for exact coordinates; Term(A), or the words of the option, to answer. "
+            "Moves come first, then one of Observe, Query and Term; Term stands alone.\n"
             "You see what is within 45 degrees of ahead, in your room. Directions: front is straight ahead, slight up "
             "to 22.5 degrees. Distances: near up to 2, mid distance 4, slightly far 8, far 16, very far 32. facing "
             "forward is the way you face, facing backward is towards you."

@@ -45,6 +45,12 @@ class Question:
         listed = [f"{letter}. {option}" for letter, option in zip(LETTERS, self.options, strict=False)]
         return "\n".join([self.text, *listed])
 
+    def letter_of(self, words: str) -> str:
+        """The letter of the option with these words; empty if there is none."""
+        wanted = " ".join(words.lower().split())
+        options = zip(LETTERS, self.options, strict=False)
+        return next((letter for letter, option in options if option.lower() == wanted), "")
+
 
 T = TypeVar("T")
 Maker = Callable[[World, np.random.Generator], Question | None]

@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.environments.bandit import TEST_PAIRS, TRAIN_PAIRS
 from engine.environments.base import Drawing, Environment
-from engine.models.tiny import arithmetic_thoughts, board_thoughts
+from engine.models.tiny import arithmetic_thoughts, board_thoughts, seen_rooms
 from engine.models.tiny.wordings import PLAIN_WORDINGS, say
 
 SAFE_SOUNDING = frozenset(safe for safe, _ in (*TRAIN_PAIRS, *TEST_PAIRS))
@@ -71,6 +71,7 @@ THINKERS: dict[str, Thinker] = {
     "rubiks_cube": board_thoughts.rubiks_cube,
     "static": arithmetic_thoughts.question,
     "metamathqa": arithmetic_thoughts.word_problem,
+    "spatial": seen_rooms.perspective,
 }
 
 

@@ -7,7 +7,7 @@ import { hasEnded } from "../run/states.js";
 import { RunStore } from "../run/store.js";
 
 /** @import { Axis, Ends, EventPage, LineageFacts, Outline, Point, Position, RunState, Window } from "../types.js" */
-/** @import { CompareView } from "./view_state.js" */
+/** @import { GroupCurves } from "./group_curves.js" */
 
 const A_PAGE = 2000; // events
 // The first request is preloaded by the page: `webapp.evaluations.first_curves` writes the same address.
@@ -21,7 +21,6 @@ const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs, each is drawn with these
  * @property {number} colour
  * @property {number} dash pattern of its lines; 0 is solid
  * @property {LineageFacts} lineage
- * @property {string | number | null} group of runs that differ only by their seed
  * @property {number | null} seed
  * @property {string} state
  * @property {string} shown_as
@@ -39,7 +38,6 @@ export class ComparedRun {
     this.name = facts.name;
     this.colour = facts.colour;
     this.dash = facts.dash;
-    this.group = facts.group;
     this.seed = facts.seed;
     this.state = facts.state;
     this.shown_as = facts.shown_as;
@@ -113,15 +111,16 @@ export class ComparedRun {
   }
 }
 
-/** The curves of every run that is shown, for a grid of charts. */
+/** The curves of every line that is shown, for a grid of charts: of single runs, and of groups. */
 export class CurvesOfRuns {
   /**
    * @param {ComparedRun[]} runs
-   * @param {CompareView} view
+   * @param {() => ComparedRun[]} alone runs with a line of their own
+   * @param {GroupCurves} groups
    */
-  constructor(runs, view) {
-    this.runs = runs;
-    this.view = view;
+  constructor(runs, alone, groups) {
+    this.alone = alone;
+    this.groups = groups;
     if (runs.length > FEW) {
       runs.forEach((run) => {
         run.curves.buckets = FEWER_BUCKETS;
@@ -130,21 +129,22 @@ export class CurvesOfRuns {
   }
 
   get shownRuns() {
-    return this.runs.filter((run) => !this.view.hidden.includes(run.id));
+    return this.alone();
   }
 
   get shown() {
-    return this.shownRuns.map((run) => run.curves);
+    return [...this.shownRuns.map((run) => run.curves), this.groups];
   }
 
   /** @param {string[]} keys */
   want(keys) {
     this.shownRuns.filter((run) => run.mayAsk).forEach((run) => run.curves.want(keys));
+    this.groups.want(keys);
   }
 
   // Runs whose curves come one after the other are drawn together.
   get isWaiting() {
-    return this.shownRuns.some((run) => run.isWaiting);
+    return this.groups.isWaiting || this.shownRuns.some((run) => run.isWaiting);
   }
 
   /**
@@ -164,7 +164,7 @@ export class CurvesOfRuns {
    * @param {Window | null} window
    */
   zoom(keys, axis, window) {
-    this.shown.forEach((curves) => curves.zoom(keys, axis, window));
+    this.shownRuns.forEach((run) => run.curves.zoom(keys, axis, window));
     this.shownRuns.forEach((run) => run.lineage.want(keys, axis, window));
   }
 
@@ -189,7 +189,7 @@ export class CurvesOfRuns {
 
   /** @param {string[]} keys */
   revisionOf(keys) {
-    const all = this.shownRuns.flatMap((run) => [run.curves, run.lineage]);
+    const all = [...this.shownRuns.flatMap((run) => [run.curves, run.lineage]), this.groups];
     return all.map((curves) => curves.revisionOf(keys)).join("+");
   }
 }

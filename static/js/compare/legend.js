@@ -8,6 +8,8 @@ import { visibleString } from "../core/visible_text.js";
 /** @import { CompareView } from "./view_state.js" */
 /** @import { ComparedRun } from "./compared_runs.js" */
 
+const QUERY = ["q", "tag", "project", "show", "sweep", "config", "archived"]; // what selects runs by themselves
+
 /** @param {ComparedRun} run */
 const entryOf = (run) => find(document, `[data-run="${run.id}"]`);
 
@@ -20,16 +22,60 @@ function visit(ids) {
   const kept = findAll(document, "[data-run]").filter((entry) => ids.includes(entry.dataset.run ?? ""));
   const stay = kept.map((entry) => entry.dataset.run ?? "");
   const hidden = (address.searchParams.get("hidden") ?? "").split(",").filter((id) => stay.includes(id));
+  QUERY.forEach((name) => address.searchParams.delete(name)); // which would select the others again
   address.searchParams.set("runs", [...stay, ...ids.filter((id) => !stay.includes(id))].join(","));
   setQuery(address, "hidden", hidden.join(","));
   location.assign(readable(address));
+}
+
+/**
+ * Opens the same comparison with another value of a parameter.
+ * @param {string} name
+ * @param {string} value
+ */
+export function reopen(name, value) {
+  const address = new URL(location.href);
+  setQuery(address, name, value);
+  location.assign(readable(address));
+}
+
+/** The link that begins a report with the charts as they are now. */
+export function prepareReport() {
+  const [link] = findAll(document, "#save-report", HTMLAnchorElement);
+  if (!link) return;
+  const { pathname } = link;
+  link.addEventListener("click", () => {
+    const now = new URL(readable(new URL(location.href)));
+    link.search = new URLSearchParams({ block: "chart", address: now.pathname + now.search }).toString();
+    link.pathname = pathname;
+  });
 }
 
 export function prepareChoice() {
   const [form] = findAll(document, "#run-choice");
   form?.addEventListener("submit", (event) => {
     event.preventDefault();
-    visit(findAll(form, "input:checked", HTMLInputElement).map((input) => input.value));
+    visit(findAll(form, "input[name=run]:checked", HTMLInputElement).map((input) => input.value));
+  });
+  const [group] = findAll(document, "#compare-group", HTMLSelectElement);
+  group?.addEventListener("change", () => reopen("group", group.value)); // the server says which runs it is of
+}
+
+/** The form that selects runs by a query, all else as it is. */
+export function prepareQuery() {
+  const [form] = findAll(document, "#run-query", HTMLFormElement);
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const address = new URL(location.href);
+    ["runs", "hidden", ...QUERY].forEach((name) => address.searchParams.delete(name));
+    for (const [name, value] of new FormData(form)) {
+      const words = name === "tag" ? String(value).split(",") : [String(value)];
+      words
+        .map((word) => word.trim())
+        .filter(Boolean)
+        .forEach((word) => address.searchParams.append(name, word));
+    }
+    location.assign(readable(address));
   });
 }
 
@@ -60,19 +106,19 @@ export function prepareLegend(view, runs, onToggle) {
     const others = runs.map(({ id }) => id).filter((id) => id !== run.id);
     find(entry, "[data-remove]").addEventListener("click", () => visit(others));
   }
-  showLegend(runs, view);
+  showLegend(runs, view, false);
 }
 
 /**
  * @param {ComparedRun[]} runs
  * @param {CompareView} view
+ * @param {boolean} grouped
  */
-export function showLegend(runs, view) {
+export function showLegend(runs, view, grouped) {
   for (const run of runs) {
     find(entryOf(run), "[data-toggle]").setAttribute("aria-pressed", String(!view.hidden.includes(run.id)));
   }
-  const seeds = byId("compare-seeds", HTMLInputElement);
-  seeds.disabled = view.axis === "time" || !runs.some((run) => run.group !== null);
+  byId("compare-band", HTMLSelectElement).disabled = !grouped;
 }
 
 /**

@@ -13,7 +13,8 @@ import { visibleString } from "../core/visible_text.js";
 
 /** @import { Axis, ChartHost, ChartPage, ChartSpec, Point, Position } from "../types.js" */
 /** @import { ComparedRun } from "./compared_runs.js" */
-/** @import { Line } from "./seed_groups.js" */
+/** @import { GroupCurves } from "./group_curves.js" */
+/** @import { Line } from "./lines.js" */
 
 const PLAIN = 7; // columns of a row without an interval
 
@@ -41,7 +42,7 @@ function specOf(name) {
  * @property {(id: string) => void} onToggle
  * @property {(chart: CompareChart) => void} onDrop
  * @property {(point: Pick<Point, "step"> & Partial<Point> & { run: string }) => void} onRunPoint
- * @property {number[]} quantiles of t
+ * @property {GroupCurves} groups
  */
 
 /** @typedef {ChartHost & Lines} CompareHost */
@@ -90,7 +91,7 @@ export class CompareChart extends Chart {
     const apart = lines.flatMap((line) => line.shown.map(({ id }) => id));
     return lines.flatMap((line) => {
       const colour = this.css(`--series-${line.colour}`);
-      const made = lineTraces(line, this.name, { view, colour, log: this.log, quantiles: this.lines.quantiles, apart });
+      const made = lineTraces(line, this.name, { view, colour, log: this.log, groups: this.lines.groups, apart });
       this.drawn.set(line.id, made.points);
       return made.traces;
     });
@@ -101,9 +102,13 @@ export class CompareChart extends Chart {
    * @param {Line[]} lines
    */
   showKey(lines) {
-    const ids = lines.map((line) => line.id).join("|");
+    const ids = lines.map((line) => `${line.id} ${line.name}`).join("|"); // the name of a group says how many are shown
     if (ids !== this.keyed) {
       this.keyed = ids;
+      this.key.classList.toggle(
+        "compare-key--groups",
+        lines.some((line) => line.isMean),
+      );
       this.rows = new Map(lines.map((line) => [line.id, this.row(line)]));
       this.key.replaceChildren(...[...this.rows.values()].map(({ item }) => item));
     }

@@ -4,9 +4,20 @@ import { ChartGrid } from "../charts/chart_grid.js";
 import { prepareChartTools } from "../charts/chart_toolbar.js";
 import { stepsOf } from "../charts/chart_traces.js";
 import { CompareChart } from "./metric_chart.js";
-import { prepareChoice, preparePair, prepareLegend, showLegend, showUpdates } from "./legend.js";
+import {
+  prepareChoice,
+  preparePair,
+  prepareLegend,
+  prepareQuery,
+  prepareReport,
+  showLegend,
+  showUpdates,
+} from "./legend.js";
+import { prepareEffects } from "./effects_panel.js";
+import { prepareRegimeMaps } from "./regime_maps.js";
 import { ComparedRun, CurvesOfRuns } from "./compared_runs.js";
-import { linesOf } from "./seed_groups.js";
+import { GroupCurves } from "./group_curves.js";
+import { areGrouped, linesOf } from "./lines.js";
 import { CompareView } from "./view_state.js";
 import { byId, jsonOf } from "../core/dom.js";
 import { oneAtATime } from "../core/draw_scheduler.js";
@@ -14,7 +25,7 @@ import { oneAtATime } from "../core/draw_scheduler.js";
 /** @import { Point } from "../types.js" */
 /** @import { CompareHost } from "./metric_chart.js" */
 /** @import { RunFacts } from "./compared_runs.js" */
-/** @import { Line } from "./seed_groups.js" */
+/** @import { Group, Line } from "./lines.js" */
 
 const EVERY = 5000; // ms
 const PATIENCE = 2000; // ms that the first runs wait for the last
@@ -22,8 +33,12 @@ const PATIENCE = 2000; // ms that the first runs wait for the last
 if (document.getElementById("compare-settings")) open(jsonOf("compare-settings"));
 prepareChoice();
 preparePair();
+prepareQuery();
+prepareReport();
+prepareEffects();
+prepareRegimeMaps();
 
-/** @typedef {{ runs: RunFacts[], metrics: string[], quantiles: number[] }} CompareSettings */
+/** @typedef {{ runs: RunFacts[], metrics: string[], groups: Group[], group: string, band: string }} CompareSettings */
 
 /**
  * @param {Pick<Point, "step"> & Partial<Point>} point
@@ -45,7 +60,12 @@ function open(settings) {
   const view = new CompareView(location.href, settings.metrics);
   const requestDraw = oneAtATime(draw);
   const runs = settings.runs.map((run) => new ComparedRun(run, update));
-  const curves = new CurvesOfRuns(runs, view);
+  view.band = settings.group ? settings.band : ""; // as the server understood the address
+  const allLines = () => linesOf(runs, settings.groups, view);
+  const groups = new GroupCurves(view, update);
+  const alone = () => allLines().flatMap((line) => (line.isMean ? [] : line.shown));
+  const curves = new CurvesOfRuns(runs, alone, groups);
+  groups.show(allLines());
   curves.want(view.metrics);
   /** @type {CompareHost} */
   const host = {
@@ -68,10 +88,10 @@ function open(settings) {
       view.reset();
       requestDraw();
     },
-    lines: () => linesOf(runs, view),
+    lines: allLines,
     onToggle: toggle,
     onDrop: drop,
-    quantiles: settings.quantiles,
+    groups,
     fileStem: "compare",
   };
   const grid = new ChartGrid(byId("compare-charts"), requestDraw);
@@ -88,13 +108,14 @@ function open(settings) {
     clearTimeout(patience);
     patience = undefined;
     const lines = host.lines();
+    groups.show(lines);
     const evaluations = runs.reduce((sum, run) => sum + run.store.evaluations.length, 0);
     const look = `${lines.map((line) => [line.id, ...line.shown.map((run) => run.id)])}|${evaluations}`;
     const forks = forksOf(lines);
     const none = { evaluations: [], requestedEvaluations: [], alerts: [], settings: [], requestedBy: {} };
     const store = { curves, lines, look, forks, ...none };
     await grid.draw({ store, view });
-    showLegend(runs, view);
+    showLegend(runs, view, settings.groups.length > 0 && areGrouped(view));
     showTools();
   }
 
@@ -133,10 +154,10 @@ function open(settings) {
 
   function prepareTools() {
     showTools = prepareChartTools(view, requestDraw);
-    const seeds = byId("compare-seeds", HTMLInputElement);
-    seeds.checked = view.seeds;
-    seeds.addEventListener("change", () => {
-      view.setSeeds(seeds.checked);
+    const band = byId("compare-band", HTMLSelectElement);
+    band.value = view.band || settings.band;
+    band.addEventListener("change", () => {
+      view.setBand(band.value);
       requestDraw();
     });
     const input = byId("metric-add", HTMLInputElement);

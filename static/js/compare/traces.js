@@ -1,23 +1,23 @@
 // What a chart draws of one line of a comparison: a run as its own page draws it, held-out results with their
-// intervals, or the mean of several seeds with its band.
+// intervals, or the mean of a group of runs with its band.
 
 import { ribbon, tracesOf } from "../charts/chart_traces.js";
 import { heldOutTrace } from "../charts/held_out_traces.js";
-import { meanOverSeeds } from "./seed_groups.js";
 import { at, beginning } from "../charts/positions.js";
+import { smooth } from "../charts/smoothing.js";
 import { number } from "../core/format.js";
 import { plain } from "../charts/setting_marks.js";
 
 /** @import { EvaluationCompleted, Point, Trace, View } from "../types.js" */
 /** @import { ComparedRun } from "./compared_runs.js" */
-/** @import { Line, MeanPoint } from "./seed_groups.js" */
+/** @import { GroupCurves, MeanPoint } from "./group_curves.js" */
+/** @import { Line } from "./lines.js" */
 
-/** @typedef {{ view: View, colour: string, log?: boolean, quantiles: number[], apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
+/** @typedef {{ view: View, colour: string, log?: boolean, groups: GroupCurves, apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]; // as the swatches of `run_colours.css`
-const STEADY = { showlegend: false, hoverinfo: "skip" };
 const LABEL = { align: "left" };
 
 /**
@@ -26,9 +26,9 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, log, quantiles, apart }) {
+export function lineTraces(line, metric, { view, colour, log, groups, apart }) {
   const name = plain(line.name);
-  if (line.isMean) return meanTraces(line, metric, { view, colour, quantiles, apart, name });
+  if (line.isMean) return meanTraces(line, metric, { view, colour, groups, name });
   const [run] = line.shown;
   const evaluations = heldOut(run, metric);
   const dash = DASHES[line.dash];
@@ -97,57 +97,81 @@ const pointsOf = (run, evaluations) =>
   });
 
 /**
+ * Solid where every run of the group has a value; dotted and without a band where some have ended.
  * @param {Line} line
  * @param {string} metric
- * @param {LineLook & { name: string }} lineLook
+ * @param {Pick<LineLook, "view" | "colour" | "groups"> & { name: string }} lineLook
  * @returns {DrawnLine}
  */
-function meanTraces(line, metric, { view, colour, quantiles, name }) {
-  const curves = line.shown.map((run) => {
-    const evaluations = heldOut(run, metric);
-    return evaluations.length ? pointsOf(run, evaluations) : run.curves.points(metric);
-  });
-  const sparse = line.shown.some((run) => run.curves.isSparse(metric));
-  const points = meanOverSeeds(curves, sparse ? 0 : view.smoothing, quantiles);
+function meanTraces(line, metric, { view, colour, groups, name }) {
+  const points = groups.points(line, metric);
+  const sparse = points.length > 1 && points[1].step - points[0].step > 1;
+  const weight = sparse ? 0 : view.smoothing;
+  const y = smooth(
+    points.map((point) => point.y),
+    weight,
+  );
+  const end = points.findLastIndex((point) => point.whole) + 1;
   const x = points.map((point) => at(point, view.axis));
-  /** @type {Trace[]} */
-  const faint = curves.map((seed) => ({
-    x: seed.map((point) => at(point, view.axis)),
-    y: seed.map((point) => point.y),
-    mode: "lines",
-    line: { color: colour, width: 0.75 },
-    opacity: 0.3,
-    ...STEADY,
-  }));
   const drawn = {
-    x,
-    y: points.map((point) => point.y),
     name,
     hoverlabel: LABEL,
-    text: points.map((point) => `${name}<br>${meanWords(point)}`),
     mode: sparse ? "lines+markers" : "lines",
-    line: { color: colour, width: 2.25, dash: DASHES[line.dash] },
     marker: { size: 5, color: colour },
     hovertemplate: "%{text}<extra></extra>",
     showlegend: false,
   };
-  return { traces: [...faint, ...band(x, points, colour), drawn], points };
+  const text = points.map((point) => `${name}<br>${meanWords(point, groups.view.band)}`);
+  const some = {
+    ...drawn,
+    name: undefined,
+    x: x.slice(Math.max(0, end - 1)),
+    y: y.slice(Math.max(0, end - 1)),
+    text: text.slice(Math.max(0, end - 1)),
+    line: { color: colour, width: 1.25, dash: "dot" },
+  };
+  const whole = {
+    ...drawn,
+    x: x.slice(0, end),
+    y: y.slice(0, end),
+    text: text.slice(0, end),
+    line: { color: colour, width: 2.25, dash: DASHES[line.dash] },
+  };
+  const under = band(x.slice(0, end), points.slice(0, end), weight, colour);
+  return { traces: [...under, ...(end < points.length ? [some] : []), whole], points };
 }
 
 /**
+ * The band, smoothed as its line is.
  * @param {Trace["x"]} x
- * @param {Point[]} points
+ * @param {MeanPoint[]} points
+ * @param {number} weight
  * @param {string} colour
  */
-function band(x, points, colour) {
-  if (points[0]?.low === undefined) return [];
-  const [low, high] = [points.map((point) => point.low ?? point.y), points.map((point) => point.high ?? point.y)];
-  return [ribbon(x, low, high, { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` })];
+function band(x, points, weight, colour) {
+  const known = points.map((_, i) => i).filter((i) => typeof points[i].low === "number");
+  if (!known.length) return [];
+  const [low, high] = [known.map((i) => points[i].low ?? points[i].y), known.map((i) => points[i].high ?? points[i].y)];
+  const look = { line: { color: colour, width: 0 }, fillcolor: `${colour}2e` };
+  return [
+    ribbon(
+      known.map((i) => x[i]),
+      smooth(low, weight),
+      smooth(high, weight),
+      look,
+    ),
+  ];
 }
 
-/** @param {MeanPoint} meanPoint */
-function meanWords({ step, y, low, high, seeds }) {
-  const interval =
-    low === undefined || low === null ? "too few for an interval" : `95% interval ${number(low)} to ${number(high)}`;
-  return `step ${number(step)}: mean of ${seeds} ${seeds === 1 ? "seed" : "seeds"} ${number(y)}, ${interval}`;
+/** @type {Record<string, string>} */
+const BANDS = { ci: "95% interval", se: "mean ± standard error", std: "mean ± standard deviation", minmax: "min–max" };
+
+/**
+ * @param {MeanPoint} meanPoint
+ * @param {string} kind of the band
+ */
+function meanWords({ step, y, low, high, count }, kind) {
+  const known = typeof low === "number" && typeof high === "number";
+  const interval = known ? `${BANDS[kind]} ${number(low)} to ${number(high)}` : `too few for a band (${BANDS[kind]})`;
+  return `step ${number(step)}: mean ${number(y)}, n = ${count}, ${interval}`;
 }

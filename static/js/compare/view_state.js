@@ -1,5 +1,4 @@
-// The view of several runs: as for one run, and which metrics, which runs are hidden, and whether seeds are
-// drawn as their mean.
+// The view of several runs: as for one run, and which metrics, which runs are hidden, and the band of groups.
 
 import { RunView, setQuery } from "../run/view_state.js";
 
@@ -15,7 +14,7 @@ export class CompareView extends RunView {
     this.hidden = (searchParams.get("hidden") ?? "").split(",").filter(Boolean); // ids of runs
     /** @type {number | null} */
     this.step = null; // no step is chosen here
-    this.seeds = searchParams.get("seeds") === "mean";
+    this.band = searchParams.get("band") ?? "";
   }
 
   /**
@@ -34,9 +33,9 @@ export class CompareView extends RunView {
     this.remember();
   }
 
-  /** @param {boolean} on whether seeds are drawn as their mean */
-  setSeeds(on) {
-    this.seeds = on;
+  /** @param {string} band around the mean of a group */
+  setBand(band) {
+    this.band = band;
     this.remember();
   }
 
@@ -45,7 +44,7 @@ export class CompareView extends RunView {
     const next = new URL(location.href);
     setQuery(next, "metrics", this.metrics.join(","));
     setQuery(next, "hidden", this.hidden.join(","));
-    setQuery(next, "seeds", this.seeds ? "mean" : "");
+    setQuery(next, "band", this.band);
     history.replaceState(null, "", readable(next));
   }
 }

@@ -29,6 +29,8 @@ export const PAGES = [
   ["Evaluations on suites", "/evaluations/"],
   ["Leaderboard", "/leaderboard/"],
   ["Compare", "/compare/"],
+  ["Reports", "/reports/"],
+  ["New report", "/reports/new/"],
   ["Models", "/models/"],
   ["Glossary", "/glossary/"],
   ["Notifications", "/settings/notifications/"],

@@ -152,7 +152,8 @@ function showView(view) {
   const isTranscript = view === "transcript";
   state.view = view;
   setPlaying(false);
-  for (const id of ["reader-body", "reader-tokens", "reader-scrubber"]) byId(id).hidden = isTranscript;
+  for (const id of ["reader-body", "reader-scrubber"]) byId(id).hidden = isTranscript;
+  byId("reader-tokens").hidden = isTranscript || !record.tokens.text.length;
   for (const id of ["reader-find", "reader-transcript"]) byId(id).hidden = !isTranscript;
   for (const button of findAll(reader, "[data-view]")) {
     button.setAttribute("aria-pressed", String(button.dataset.view === view));

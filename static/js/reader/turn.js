@@ -38,6 +38,7 @@ export function showTurn(hosts, record, index, tokens) {
   hosts.response.replaceChildren(html("div", "turn-head", {}, title, raw), body);
   hosts.outcome.replaceChildren(html("h2", "panel-title", { textContent: "Outcome" }), ...outcomeOf(record, index));
   hosts.tokens.replaceChildren(panel);
+  hosts.tokens.hidden = !record.tokens.text.length; // another trainer's trajectory has none
   open();
   return { move, toggleRaw };
 }
@@ -119,6 +120,7 @@ export function showFacts(host, record, index) {
   const sampled = record.tokens.sampled
     .slice(turn.response_start, turn.response_end)
     .reduce((sum, mark) => sum + mark, 0);
+  const unknown = !record.tokens.text.length;
   const masked = maskedIn(record.tokens, turn.response_start, turn.response_end);
   const perplexity = Math.exp(-turn.logprob);
   /** @type {[name: string, value: string | number, meaning: string][]} */
@@ -133,9 +135,13 @@ export function showFacts(host, record, index) {
     ],
     ["Entropy", fixed(turn.entropy), "Mean over sampled tokens, in nats: how undecided the model was."],
     ["Log-probability", fixed(turn.logprob), `Mean over sampled tokens; perplexity ${fixed(perplexity)}.`],
-    ["Tokens sampled", String(sampled), "Only these are trained on, without those that are masked."],
-    ["Tokens masked", String(masked), "Sampled, but not trained on: they spell surplus actions."],
-    ["Tokens given", String(turn.response_start - turn.prompt_start), "Prompt tokens added before this response."],
+    ["Tokens sampled", unknown ? "–" : String(sampled), "Only these are trained on, without those that are masked."],
+    ["Tokens masked", unknown ? "–" : String(masked), "Sampled, but not trained on: they spell surplus actions."],
+    [
+      "Tokens given",
+      unknown ? "–" : String(turn.response_start - turn.prompt_start),
+      "Prompt tokens added before this response.",
+    ],
     ["Parse", PARSE[turn.parse] ?? turn.parse, turn.parse],
     [
       "Group std",

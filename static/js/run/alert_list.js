@@ -8,7 +8,7 @@ import { element, icon } from "../core/dom.js";
  * @typedef {object} AlertLinks
  * @property {string} trajectories address of the list
  * @property {string} evidence address below which each alert has its evidence
- * @property {string} fork address of the form of a fork
+ * @property {string} fork address of the form of a fork; empty for a run that is trained elsewhere
  * @property {number} every steps between checkpoints; 0 if there is only the last
  * @property {(alert: AlertRaised) => number | null} goodStep the last checkpoint before the first sign of an alert
  */
@@ -38,13 +38,16 @@ function alertRow(alert, { trajectories, evidence, fork, every, goodStep }) {
     alert.message,
     [
       `step ${alert.step}${begun(alert)} · ${alert.rule} · ${alert.metric}${alert.action === "notify" ? "" : ` · then ${alert.action}`}`,
-      ...(good === null ? [whyNone(signOf(alert), every)] : []),
+      ...(good === null && fork ? [whyNone(signOf(alert), every)] : []),
     ],
     link(`${evidence}${alert.seq}/`, "Evidence"),
     link(`${trajectories}?step=${alert.step}`, "Trajectories"),
-    good === null ? link(rescue, "Start again with changes") : link(`${rescue}&step=${good}`, `Fork from step ${good}`),
+    ...(fork ? [good === null ? again(rescue) : link(`${rescue}&step=${good}`, `Fork from step ${good}`)] : []),
   );
 }
+
+/** @param {string} rescue */
+const again = (rescue) => link(rescue, "Start again with changes");
 
 /**
  * The first step of any sign that was open with the alert.

@@ -1,5 +1,6 @@
 // The page of a sweep: its results are refreshed as runs change, and its effects are drawn.
 
+import { prepareEffects } from "../compare/effects_panel.js";
 import { byId, findAll, jsonOf } from "../core/dom.js";
 import { refreshTimes } from "../core/format.js";
 import { LiveSocket } from "../core/live_socket.js";
@@ -78,3 +79,4 @@ document.addEventListener("visibilitychange", () => document.hidden || refreshSo
 new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 draw();
+prepareEffects();

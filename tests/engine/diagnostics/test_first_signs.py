@@ -84,6 +84,18 @@ def test_the_step_before_a_reading_that_may_be_bad_is_known_in_advance() -> None
     assert watching.may_begin(6) == {5, 7}
 
 
+def test_a_fall_that_may_come_is_known_to_begin_after_the_best_steps() -> None:
+    """The best mean of two is that of steps 2 and 3. What falls below half of it later is dated from step 4 on, so the
+    checkpoint of step 3 is the last one before it, from the beginning."""
+    watching = detectors(rule(name="fell", kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, steps=2))
+    assert watching.may_begin(0) == {1}
+    verdicts(watching, [{SUCCESS: value} for value in (0.4, 0.6, 0.6, 0.5)])
+    assert watching.may_begin(4) == {4}
+    found = verdicts(watching, [{SUCCESS: 0.2}, {SUCCESS: 0.1}], after=4)
+    [alert] = [alert for one in found for alert in one.alerts]
+    assert alert.since == 4
+
+
 @pytest.mark.parametrize("metric", [KL, ENTROPY])
 def test_signs_go_on_from_a_checkpoint(metric: str) -> None:
     one = rule(metric=metric, steps=3)

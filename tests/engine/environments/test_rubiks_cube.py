@@ -75,6 +75,19 @@ def test_turns_go_clockwise_as_their_face_is_seen() -> None:
     assert seen("R") == {"U": "WGWG", "L": "OOOO", "F": "GYGY", "R": "RRRR", "B": "WBWB", "D": "YBYB"}
 
 
+def test_corners_are_listed_with_the_colours_on_their_faces() -> None:
+    """After R, whose faces are in the test above: the corner up, right and front shows green, red and yellow."""
+    cube = make_environment("rubiks_cube", format="corners")
+    cube.reset(seed=1)
+    cube.stickers = after("R")  # type: ignore[attr-defined]
+    assert cube.render().splitlines() == [
+        *("URF: G R Y", "UBR: G W R", "DFR: B Y R", "DRB: B R W"),
+        *("UFL: W G O", "ULB: W O B", "DLF: Y O G", "DBL: Y B O"),
+    ]
+    assert "Each line is a corner" in cube.describe()
+    assert "Each line is a corner" not in make_environment("rubiks_cube").describe()
+
+
 def test_opposite_turns_are_the_same_position_held_in_another_way() -> None:
     for one, other in (("R", "L"), ("U", "D'"), ("F", "B")):
         same = position_index(after(one)) == position_index(after(other))

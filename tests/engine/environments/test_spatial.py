@@ -312,3 +312,17 @@ def test_guessing_is_reported_beside_success() -> None:
     environment.reset(seed=1)
     *_, info = environment.step("[Observe()]")
     assert info["chance"] == 0.5
+
+
+def test_an_answer_may_be_given_by_the_words_of_its_option() -> None:
+    """Seed 0: C is front-right, near, and D, which is right, is front, near."""
+    for words, success, valid in (
+        ("Front, near", True, True),
+        ("front-right, near", False, True),
+        ("up", False, False),
+    ):
+        room = spatial(questions=("pov",))
+        room.reset(seed=0)
+        _, reward, terminated, _, info = room.step(f"Actions: [Term({words})]")
+        assert (reward, terminated) == (10.0 if success else -1.0, True)
+        assert (info["success"], info["action_is_valid"]) == (success, valid)

@@ -86,7 +86,13 @@ def test_a_name_that_is_no_bundled_model_is_not_taken_for_one() -> None:
 @pytest.mark.parametrize("recipe", PROMPT_TOKENS, ids=lambda recipe: recipe.name)
 def test_a_digit_or_what_the_recipe_says_and_a_line_of_a_system_prompt_are_one_token_each(recipe: Recipe) -> None:
     words = load_tokenizer(recipe.name)
-    digits = [" 3", "0", "5"] if " 3" in recipe.phrases else [" ", "305"] if recipe.phrases else [" ", "3", "0", "5"]
+    digits = (
+        [" 3", "0", "5"]
+        if " 3" in recipe.phrases
+        else [" ", "305"]
+        if "305" in recipe.phrases
+        else [" ", "3", "0", "5"]
+    )
     assert [words.decode([one]) for one in words.encode(" 305\n", add_special_tokens=False)] == [*digits, "\n"]
     for component in recipe.mix:
         config = EnvironmentConfig.model_validate(component.config)

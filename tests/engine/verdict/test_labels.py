@@ -288,3 +288,11 @@ def test_held_out_success_has_risen_when_the_interval_of_the_difference_is_above
         assert not held_out.has_risen
         held_out.add(newest)
         assert held_out.has_risen is has_risen
+
+
+def test_a_run_that_reports_no_success_is_not_taken_for_one_without_any() -> None:
+    """As TRL does without a reward that counts as a success."""
+    rewards = [{"reward/mean": 0.01 * step, "optim/grad_norm": 0.3} for step in range(40)]
+    verdict = verdict_on(rewards)
+    assert (verdict.label, verdict.summary) == ("in_progress", "")
+    assert verdict.reason.startswith("Success is not reported")

@@ -81,6 +81,6 @@ test("a comparison keeps its metrics and hidden runs in the address", () => {
   view.setMetrics(["a/b", "c/d"]);
   view.hide(["r1", "r2"], true);
   view.hide(["r1"], false);
-  view.setSeeds(true);
-  assert.match(address, /metrics=a\/b,c\/d&hidden=r2&seeds=mean/);
+  view.setBand("std");
+  assert.match(address, /metrics=a\/b,c\/d&hidden=r2&band=std/);
 });

@@ -23,7 +23,8 @@ def do(browser: Client, action: str, **values: Any) -> Any:
 
 
 def test_the_choice_of_runs_severity_and_mail_is_saved(browser: Client, user: User) -> None:
-    chosen = {"scope": "all", "least_severity": "critical", "email": "ada@lab.example", "email_on": "on"}
+    chosen = {"scope": "all", "least_severity": "critical", "run_events": "ended"}
+    chosen |= {"email": "ada@lab.example", "email_on": "on"}
     assert do(browser, "save", **chosen).status_code == 302
     kept = NotificationSettings.objects.get(user=user)
     assert (kept.scope, kept.least_severity, kept.email, kept.email_on) == ("all", "critical", "ada@lab.example", True)

@@ -21,6 +21,7 @@ from tests.webapp.sweeps.sweeping import a_sweep, end, queued
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import Endpoint, Media
 from webapp.api.openapi import openapi
+from webapp.reports.models import Report
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
 from webapp.sweeps.models import Sweep
@@ -216,6 +217,12 @@ READS = [
 ]
 
 
+def queries(run: str) -> dict[str, dict[str, str]]:
+    """Of the routes that need one."""
+    keys = {"keys": "rollout/success"}
+    return {"metrics": keys, "bands": keys, "group-curves": {"groups": run, "metrics": "rollout/success"}}
+
+
 @pytest.mark.parametrize("endpoint", READS, ids=lambda endpoint: endpoint.name)
 def test_an_answer_has_the_fields_that_are_described_and_no_others(
     endpoint: Endpoint, recorded: RecordedRun, api: Client
@@ -224,9 +231,11 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.take_steps(45)
     recorded.raise_alert("Entropy fell to a third of its baseline.")
     recorded.deliver()
+    report = Report.objects.create(title="Learning rates", text="It works.")
     evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
-    path = endpoint.path.format(run_id=recorded.run.pk, sweep_id=swept().pk, evaluation_id=evaluation.pk)
-    answer = api.get(f"/api/v1/{path}", {"keys": "rollout/success"} if endpoint.route in ("metrics", "bands") else {})
+    rows = {"sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
+    path = endpoint.path.format(run_id=recorded.run.pk, **rows)
+    answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200
     assert not isinstance(endpoint.answer, Media)
     endpoint.answer.model_validate(answer.json(), extra="forbid")

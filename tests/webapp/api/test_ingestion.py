@@ -42,7 +42,7 @@ def lines(first: int, last: int) -> bytes:
 
 
 def send(browser: Client, run: Run, body: bytes, **headers: str) -> Any:
-    return browser.post(f"{RUNS}{run.pk}/metrics", body, content_type="application/x-ndjson", headers=headers)
+    return browser.post(f"{RUNS}{run.pk}/lines", body, content_type="application/x-ndjson", headers=headers)
 
 
 def test_a_run_is_created_fed_and_ended(browser: Client) -> None:
@@ -106,8 +106,8 @@ def test_its_pages_are_those_of_any_run(browser: Client) -> None:
     assert browser.get(f"/runs/{run.pk}/config/download/").json() == {"actor": {"lr": 3e-7}}
     assert b"far away" in browser.get("/runs/").content
     assert browser.get(f"/compare/?runs={run.pk}").status_code == 200
-    columns = browser.get(f"{RUNS}{run.pk}/metrics?keys=actor/entropy").json()
-    assert columns["series"]["actor/entropy"] == [1.5] * 30
+    columns = browser.get(f"{RUNS}{run.pk}/metrics?keys=policy/entropy").json()
+    assert columns["series"]["policy/entropy"] == [1.5] * 30  # verl's actor/entropy
     assert browser.get(f"{RUNS}{run.pk}/").json()["shown_as"] == "running"
 
 
@@ -154,6 +154,69 @@ def test_only_its_owner_feeds_it_and_only_if_it_is_trained_elsewhere(browser: Cl
     assert send(browser, a_run(), lines(1, 1)).status_code == 409
 
 
+def as_lines(*data: dict[str, object]) -> bytes:
+    return b"".join(json.dumps(one).encode() + b"\n" for one in data)
+
+
+CHAT = [
+    {"role": "system", "content": "Reach G."},
+    {"role": "user", "content": "S . G"},
+    {"role": "assistant", "content": "<think>go</think><answer>Right</answer>", "reward": 0, "tokens": 9},
+    {"role": "user", "content": ". S G"},
+    {"role": "assistant", "content": "<think>on</think><answer>Right</answer>", "reward": 1, "tokens": 9},
+]
+
+
+def test_its_trajectories_can_be_read_turn_by_turn(browser: Client) -> None:
+    run = created(browser, environment="Lake")
+    members = [{"group": 2, "messages": CHAT}, {"group": 2, "messages": CHAT[:3], "return": 0}]
+    bad = {"seq": 3, "step": 1, "trajectories": [{"messages": []}]}
+    body = as_lines({"seq": 1, "step": 1, "metrics": {}}, {"seq": 2, "step": 1, "trajectories": members}, bad)
+    answer = send(browser, run, body).json()
+    assert (answer["accepted"], answer["rejected_count"]) == (2, 1)
+    assert "trajectories[0].messages" in answer["rejected"][0]["reason"]
+    send(browser, run, body)  # again, as if the answer had been lost
+    index(run.pk)
+    won, lost = run.trajectories.order_by("member")
+    assert (won.environment, won.success, won.turns, won.response_tokens) == ("Lake", True, 2, 18)
+    assert (lost.success, lost.group, lost.episode_return) == (False, 2, 0.0)
+    reader = browser.get(f"/runs/{run.pk}/trajectories/{won.pk}/")
+    assert reader.status_code == 200
+    record = browser.get(f"/runs/{run.pk}/trajectories/{won.pk}/data.json").json()
+    assert [turn["executed"] for turn in record["turns"]] == [["Right"], ["Right"]]
+    listed = browser.get(f"{RUNS}{run.pk}/trajectories?messages=1&success=1").json()
+    [shown] = listed["trajectories"]
+    assert [message["role"] for message in shown["messages"]] == ["system", "user", "assistant", "user", "assistant"]
+    assert [turn["reward"] for turn in shown["played"]] == [0.0, 1.0]
+    assert listed["next"] is None
+
+
+def test_groups_fill_the_filter_tab_and_evaluations_the_verdict(browser: Client) -> None:
+    run = created(browser, environment="Lake")
+    evaluation = {"episodes": 256, "successes": 61, "mean_return": 0.2}
+    groups = [{"returns": [0, 1], "seed": 5}, {"returns": [1, 1], "kept": False}]
+    send(
+        browser, run, as_lines({"seq": 1, "step": 1, "groups": groups}, {"seq": 2, "step": 1, "evaluation": evaluation})
+    )
+    index(run.pk)
+    found = browser.get(f"/runs/{run.pk}/groups/").json()
+    assert [group["kept"] for group in found["groups"]] == [True, False]
+    [row] = browser.get(f"{RUNS}{run.pk}/held-out").json()["evaluations"]
+    assert (row["environment"], row["successes"], row["trained_on"]) == ("Lake", 61, 0)
+    assert run.steps.get().metrics["rollout/zero_variance_share"] == 0.5
+
+
+def test_trajectories_are_paged(browser: Client) -> None:
+    run = created(browser)
+    members = [{"group": 0, "messages": CHAT} for _ in range(5)]
+    send(browser, run, as_lines({"seq": 1, "step": 1, "trajectories": members}))
+    index(run.pk)
+    first = browser.get(f"{RUNS}{run.pk}/trajectories?limit=3").json()
+    rest = browser.get(f"{RUNS}{run.pk}/trajectories?limit=3&after={first['next']}").json()
+    assert [row["member"] for row in [*first["trajectories"], *rest["trajectories"]]] == [4, 3, 2, 1, 0]
+    assert rest["next"] is None
+
+
 def test_a_line_that_was_cut_off_on_disk_spoils_no_other(browser: Client) -> None:
     run = created(browser)
     with (run.directory / "events.jsonl").open("a") as file:
@@ -168,6 +231,8 @@ def test_a_rolled_back_batch_is_taken_once(browser: Client) -> None:
     before = Ingestion.objects.get(run=run)
     send(browser, run, lines(1, 2))
     before.save()  # as if its transaction had been rolled back after the file was written
+    index(run.pk)
+    assert run.steps.count() == 0  # they were not confirmed
     send(browser, run, lines(1, 4))
     index(run.pk)
     assert list(run.steps.order_by("step").values_list("step", flat=True)) == [1, 2, 3, 4]

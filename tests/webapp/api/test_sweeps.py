@@ -112,9 +112,9 @@ def test_sweeps_are_listed_page_by_page(browser: Client, user: User) -> None:
         a_sweep(user, name=name, plan={"axes": [], "seeds": [1]})
     first = browser.get(SWEEPS, {"limit": 2}).json()
     assert [one["name"] for one in first["sweeps"]] == ["three", "two"]
-    second = browser.get(SWEEPS, {"limit": 2, "after": first["next"]}).json()
+    second = browser.get(SWEEPS, {"limit": "2", "after": str(first["next"])}).json()
     assert [one["name"] for one in second["sweeps"]] == ["one"] and second["next"] is None
-    assert browser.get(SWEEPS, {"limit": 2, "after": "x"}).status_code == 400
+    assert browser.get(SWEEPS, {"limit": "2", "after": "x"}).status_code == 400
     other = {"limit": "1", "name": "o", "after": str(first["next"])}
     assert browser.get(SWEEPS, other).status_code == 400
 

@@ -22,11 +22,9 @@ def socket_routes() -> list[str]:
 def address(route: str, world: World) -> str:
     """`runs/<str:run_id>/` gives `/runs/4ac…/`."""
     known = {
-        "environments": world.environment.pk,
-        "panels": world.layout.pk,
-        "sweeps": world.sweep.pk,
-        "evaluations": world.evaluation.pk,
-    }
+        "environments": world.environment.pk, "panels": world.layout.pk, "sweeps": world.sweep.pk,
+        "evaluations": world.evaluation.pk, "reports": world.report.pk,
+    }  # fmt: skip
     pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
@@ -39,6 +37,7 @@ def address(route: str, world: World) -> str:
     plain = plain.replace("<int:evaluation_id>", str(world.evaluation.pk))
     plain = plain.replace("<slug:name>", world.evaluation.version.suite.name)
     plain = re.sub("<int:(item|problem|sample)>", "0", plain)
+    plain = re.sub(r"\(\?P<report_id>.*?\)", str(world.report.pk), plain).replace("<str:key>", "no-such-key")
     return "/" + re.sub(r"<int:pk>", str(pk), plain)
 
 

@@ -1,4 +1,4 @@
-"""Runs that are trained elsewhere: creating them, sending their metrics, and ending them."""
+"""Runs that are trained elsewhere: creating them, sending what they report line by line, and ending them."""
 
 from __future__ import annotations
 
@@ -86,19 +86,34 @@ def create_external_run(call: Call, body: ExternalRun) -> Annotated[dict[str, An
 
 
 @resource.post(
-    "runs/{run_id}/metrics",
+    "runs/{run_id}/lines",
     scope=Scope.INGEST,
     most_bytes=MOST_BYTES,
     body_media="application/x-ndjson",
     problems={409: "The run is not trained elsewhere, or has ended."},
 )
-def send_metrics(call: Call, run: Run) -> Received:
-    """Send metrics of a run that is trained elsewhere.
+def send_lines(call: Call, run: Run) -> Received:
+    """Send what a run that is trained elsewhere reports: metrics, groups, trajectories, evaluations.
 
-    The body has a JSON object on each line, such as `{"seq": 7, "step": 3, "metrics": {"reward/mean": 0.5}}`, and may
-    be compressed (`Content-Encoding: gzip`). `seq` grows from line to line; lines that arrived before change nothing,
-    so that a batch can be sent again. A wrong line is rejected with the reason, and the others are stored. Lines of
-    one step are merged.
+    The body has a JSON object on each line, and may be compressed (`Content-Encoding: gzip`). Each has a `seq`, a
+    `step` and one of:
+
+    `metrics`, such as `{"seq": 7, "step": 3, "metrics": {"reward/mean": 0.5}}`. Those of one step are merged. The names
+    that RAGEN, verl and TRL have for metrics of the Glossary become the Glossary's.
+
+    `groups`: what every trajectory of the step returned, by prompt, such as `[{"returns": [0, 1], "successes": [false,
+    true], "seed": 5, "kept": true}]`. Reward, success and the standard deviation within groups are computed from them.
+
+    `trajectories`: chats with `role` and `content`, of which messages of the assistant may have the `actions` that were
+    played, the `reward` that followed, and the number of `tokens`, such as `[{"group": 0, "member": 1, "return": 1,
+    "success": true, "messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…", "reward":
+    1}]}]`. They may also have `environment`, `seed`, `advantage`, `kept` and `facts`; the line may have `"split":
+    "validation"`, and may be of an earlier step.
+
+    `evaluation`: held-out episodes, such as `{"episodes": 256, "successes": 61, "mean_return": 0.2}`.
+
+    `seq` grows from line to line; lines that arrived before change nothing, so that a batch can be sent again. A wrong
+    line is rejected with the reason, and the others are stored. A batch without lines is answered with `next_seq`.
     """
     _own(call, run)
     lines = _unpacked(call.request).split(b"\n")

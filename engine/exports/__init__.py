@@ -1,0 +1,1 @@
+"""A run's metrics in the files of other trackers. No torch, and none of their libraries."""

@@ -1,0 +1,32 @@
+"""Who is notified of something about a run, and over which channels."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from webapp.alerts.models import Delivery, NotificationSettings, Scope, Webhook
+from webapp.runs.models import Run
+
+
+def audience(run: Run) -> list[NotificationSettings]:
+    mine = Q(scope=Scope.ALL)
+    mine |= Q(user=run.owner_id) if run.owner_id else Q()
+    everyone = NotificationSettings.objects.select_related("user").filter(user__is_active=True)
+    return list(everyone.filter(mine) if run.owner_id else everyone)
+
+
+def channels_of(chosen: NotificationSettings, *, mail: bool = True) -> Iterable[tuple[str, str]]:
+    """The channel and the address of each."""
+    if mail and chosen.email_on and chosen.email:
+        yield f"email:{chosen.user_id}", chosen.email
+    for webhook in Webhook.objects.filter(user=chosen.user, on=True):
+        yield f"webhook:{webhook.pk}", webhook.url
+
+
+def new_delivery(user: User, channel: str, target: str, **about: object) -> Delivery:
+    """A row, not yet saved."""
+    return Delivery(user=user, channel=channel, target=target, message_id=f"msg_{secrets.token_hex(12)}", **about)

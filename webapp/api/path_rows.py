@@ -1,0 +1,61 @@
+"""Rows that a path names by their ID: which parameter of an endpoint's function gets each, and how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.api.problems import Problem
+from webapp.reports.models import Report
+from webapp.runs.models import Run
+from webapp.sweeps.models import Sweep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRow:
+    """`pattern` is what the part of the path may be; `find` returns None where there is no such row."""
+
+    parameter: str
+    pattern: str
+    type: str  # in OpenAPI
+    find: Callable[[str], Any]
+
+    @property
+    def description(self) -> str:
+        called = "ID" if self.type == "string" else "number"
+        return f"The {called} of the {self.parameter}, as in the URL of its page."
+
+    def row(self, text: str) -> Any:
+        """`Problem` 404 where there is none."""
+        found = self.find(text)
+        if found is None:
+            named = repr(text[:20]) if self.type == "string" else text
+            plural = f"{self.parameter}s"
+            raise Problem(
+                404, f"There is no {self.parameter} {named}", f"List the {plural} with GET /api/v1/{plural}/."
+            )
+        return found
+
+
+NUMBER = "[0-9]{1,9}"
+PATH_ROWS: dict[str, PathRow] = {
+    "run_id": PathRow(
+        parameter="run",
+        pattern="[0-9a-z]{1,10}",
+        type="string",
+        find=lambda text: Run.objects.select_related("forked_from").filter(pk=text).first(),
+    ),
+    "sweep_id": PathRow(
+        parameter="sweep",
+        pattern=NUMBER,
+        type="integer",
+        find=lambda text: Sweep.objects.select_related("owner", "environment_version").filter(pk=int(text)).first(),
+    ),
+    "report_id": PathRow(
+        parameter="report",
+        pattern=NUMBER,
+        type="integer",
+        find=lambda text: Report.objects.select_related("owner").filter(pk=int(text)).first(),
+    ),
+}

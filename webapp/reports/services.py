@@ -1,0 +1,84 @@
+"""Writing, changing, sharing and deleting reports."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from django.utils import timezone
+
+from webapp.reports.models import LONGEST_TEXT, LONGEST_TITLE, Report
+
+MOST_REPORTS = 500  # of one user
+KEY_BYTES = 24
+
+
+class Refused(Exception):
+    """Why nothing was changed, in a sentence that says what to do."""
+
+
+class Outdated(Refused):
+    """Somebody else has changed the report since it was read."""
+
+
+class NotYours(Refused):
+    """The report belongs to another user."""
+
+
+def create(owner: Any, *, title: str, text: str) -> Report:
+    if Report.objects.filter(owner=owner).count() >= MOST_REPORTS:
+        raise Refused(f"You have {MOST_REPORTS} reports, which is the limit. Delete one first.")
+    title, text = _checked(title, text)
+    return Report.objects.create(owner=owner, title=title, text=text)
+
+
+def change(report: Report, user: Any, *, title: str, text: str, version: int) -> Report:
+    """`version` is that of the report as the user read it."""
+    _check_owner(report, user)
+    title, text = _checked(title, text)
+    same = Report.objects.filter(pk=report.pk, version=version)
+    changed = same.update(title=title, text=text, version=version + 1, updated_at=timezone.now())
+    report.refresh_from_db()
+    if not changed:
+        raise Outdated(
+            f"This report was changed meanwhile, and is at version {report.version}, not {version}. Copy your text, "
+            "open the report again, and merge the two."
+        )
+    return report
+
+
+def share(report: Report, user: Any) -> str:
+    """The key of its link; a report that is shared keeps its link."""
+    _check_owner(report, user)
+    if report.share_key is None:
+        report.share_key = secrets.token_urlsafe(KEY_BYTES)
+        report.save(update_fields=["share_key"])
+    return report.share_key
+
+
+def revoke(report: Report, user: Any) -> None:
+    """The link ends at once, and a new one will be another."""
+    _check_owner(report, user)
+    report.share_key = None
+    report.save(update_fields=["share_key"])
+
+
+def delete(report: Report, user: Any) -> None:
+    _check_owner(report, user)
+    report.delete()
+
+
+def _check_owner(report: Report, user: Any) -> None:
+    if not report.is_of(user):
+        raise NotYours("This report belongs to another user. Copy its text into one of your own to change it.")
+
+
+def _checked(title: str, text: str) -> tuple[str, str]:
+    title, text = " ".join(title.split()), text.replace("\r\n", "\n").replace("\0", "")
+    if not title:
+        raise Refused("A report needs a title.")
+    if len(title) > LONGEST_TITLE:
+        raise Refused(f"The title has {len(title)} characters; up to {LONGEST_TITLE} are allowed.")
+    if len(text) > LONGEST_TEXT:
+        raise Refused(f"The text has {len(text):,} characters; up to {LONGEST_TEXT:,} are allowed.")
+    return title, text

@@ -1,0 +1,168 @@
+"""The list of reports, the page of one, its editor, its shared link and its exported file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from webapp.reports import services
+from webapp.reports.markdown import KINDS
+from webapp.reports.models import LONGEST_TEXT, LONGEST_TITLE, Report
+from webapp.reports.rendering import render_report
+
+PAGE = 100
+STYLES = ("tokens.css", "run_colours.css", "reports.css")  # of an exported file
+ABOUT_KINDS = {
+    "chart": "the charts of a comparison",
+    "metrics": "last and best values of its charts",
+    "settings": "the settings that differ",
+    "alerts": "what the alerts of its runs said",
+    "problems": "outcomes on the same held-out problems",
+    "trajectory": "a trajectory, turn by turn",
+}
+
+
+@require_safe
+def report_list(request: HttpRequest) -> HttpResponse:
+    found = Report.objects.select_related("owner").defer("text")
+    return render(request, "reports/list.html", {"reports": found[:PAGE], "more": found.count() > PAGE})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """`block` and `address` in the query begin the text with a block."""
+    if request.method == "POST":
+        title, text = request.POST.get("title", ""), request.POST.get("text", "")
+        try:
+            report = services.create(request.user, title=title, text=text)
+        except services.Refused as refusal:
+            return _editor(request, None, title=title, text=text, version=0, problem=str(refusal))
+        return redirect("reports:detail", report.pk)
+    kind, address = request.GET.get("block", ""), request.GET.get("address", "")
+    text = f"```{kind}\n{address}\n```\n" if kind in KINDS and "\n" not in address and "`" not in address else ""
+    return _editor(request, None, title="", text=text, version=0)
+
+
+@require_safe
+def detail(request: HttpRequest, pk: int) -> HttpResponse:
+    report = get_object_or_404(Report.objects.select_related("owner"), pk=pk)
+    link = reverse("reports:shared", args=[report.share_key]) if report.share_key else ""
+    context = {
+        "report": report,
+        "rendered": render_report(report.text, linked=True),
+        "is_mine": report.is_of(request.user),
+        "link": request.build_absolute_uri(link) if link else "",
+    }
+    return render(request, "reports/detail.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, pk: int) -> HttpResponse:
+    report = get_object_or_404(Report, pk=pk)
+    if not report.is_of(request.user):
+        messages.warning(
+            request, "This report belongs to another user. Copy its text into one of your own to change it."
+        )
+        return redirect("reports:detail", pk)
+    if request.method != "POST":
+        return _editor(request, report, title=report.title, text=report.text, version=report.version)
+    title, text = request.POST.get("title", ""), request.POST.get("text", "")
+    version = request.POST.get("version", "")
+    read = int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0
+    try:
+        services.change(report, request.user, title=title, text=text, version=read)
+    except services.Refused as refusal:
+        return _editor(request, report, title=title, text=text, version=read, problem=str(refusal))
+    return redirect("reports:detail", pk)
+
+
+@require_POST
+def preview(request: HttpRequest) -> HttpResponse:
+    """The text of the editor as it would be shown."""
+    rendered = render_report(request.POST.get("text", "")[:LONGEST_TEXT], linked=True)
+    return render(request, "reports/_body.html", {"rendered": rendered})
+
+
+@require_POST
+def share(request: HttpRequest, pk: int) -> HttpResponse:
+    report = get_object_or_404(Report, pk=pk)
+    try:
+        if request.POST.get("action") == "revoke":
+            services.revoke(report, request.user)
+            messages.success(request, "The link no longer works.")
+        else:
+            services.share(report, request.user)
+            messages.success(
+                request, "Anyone with the link can read this report, and what its runs report from now on."
+            )
+    except services.NotYours as refusal:
+        messages.warning(request, str(refusal))
+    return redirect("reports:detail", pk)
+
+
+@require_POST
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    report = get_object_or_404(Report, pk=pk)
+    try:
+        services.delete(report, request.user)
+    except services.NotYours as refusal:
+        messages.warning(request, str(refusal))
+        return redirect("reports:detail", pk)
+    messages.success(request, f"The report “{report.title}” was deleted.")
+    return redirect("reports:list")
+
+
+@require_safe
+def export(request: HttpRequest, pk: int) -> HttpResponse:
+    """One file that needs nothing else: styles are in it, charts are SVG, and there are no scripts."""
+    report = get_object_or_404(Report.objects.select_related("owner"), pk=pk)
+    origin = request.build_absolute_uri("/").rstrip("/")
+    folder = settings.BASE_DIR / "static" / "css"
+    context = {
+        "report": report,
+        "rendered": render_report(report.text, linked=False, origin=origin),
+        "styles": "\n".join((folder / name).read_text() for name in STYLES),
+        "now": timezone.now(),
+    }
+    stem = re.sub(r"[^a-z0-9]+", "-", report.title.lower()).strip("-") or f"report-{pk}"
+    answer = render(request, "reports/export.html", context)
+    answer["Content-Disposition"] = f'attachment; filename="{stem[:80]}.html"'
+    return answer
+
+
+@login_not_required
+@require_safe
+def shared(request: HttpRequest, key: str) -> HttpResponse:
+    """For anyone with the link. An unknown key and a revoked one are the same."""
+    report = Report.objects.select_related("owner").filter(share_key=key).first()
+    if report is None:
+        return render(request, "reports/gone.html", status=404)
+    rendered = render_report(report.text, linked=False)
+    answer = render(request, "reports/shared.html", {"report": report, "rendered": rendered})
+    answer["Referrer-Policy"] = "no-referrer"  # the address is a secret
+    return answer
+
+
+def _editor(
+    request: HttpRequest, report: Report | None, *, title: str, text: str, version: int, problem: str = ""
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "report": report,
+        "title": title,
+        "text": text,
+        "version": version,
+        "problem": problem,
+        "kinds": ABOUT_KINDS,
+        "longest_title": LONGEST_TITLE,
+        "longest_text": LONGEST_TEXT,
+    }
+    return render(request, "reports/edit.html", context, status=422 if problem else 200)
