@@ -2,9 +2,9 @@
 
 Each client logs 400 steps of 20 values to a server of its own on this machine, over loopback, from a loop that computes
 for five milliseconds a step, so that threads of the client compete with it as in training. For each: the microseconds
-that a call takes (median, 99th percentile), what the loop loses by recording, in percent of its time, and values a
-second if nothing else is done, until the client says that all of it has been sent. The rivals have `.venv-trackers`;
-all take turns, `--rounds` times, each in a process of its own.
+that a call takes (median, 99th percentile), what the loop loses by recording, in percent of its time and of the
+processor's, and values a second if nothing else is done, until the client says that all of it has been sent. The rivals
+have `.venv-trackers`; all take turns, `--rounds` times, each in a process of its own.
 
     make setup-trackers
     python -m benchmarks.recording [--rounds N]
@@ -34,12 +34,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="times that each is measured, in turn")
     parser.add_argument("--trackers-python", default=str(TRACKERS_PYTHON), help="the interpreter that has the rivals")
+    parser.add_argument("--only", default="", help="clients, separated by commas; by default all that are there")
     options = parser.parse_args()
     clients = {"starboard": "starboard"}
     if Path(options.trackers_python).exists():
         clients |= {"trackio": "trackio", "mlflow": "mlflow", "mlflow_waiting": "mlflow", "aim": "aim"}
     else:
         sys.stdout.write("recording: our client only; make setup-trackers installs the others.\n")
+    if options.only:
+        clients = {name: clients[name] for name in options.only.split(",")}
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
         addresses = {

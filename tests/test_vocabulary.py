@@ -148,8 +148,8 @@ RETIRED = (
 
 # In the "Not" column of docs/vocabulary.md for one concept, and right for another: no search can tell them apart.
 DEPENDS_ON_MEANING = {
-    "answer", "question", "task", "game", "move", "round", "reasoning", "thought", "understood", "parts", "pull",
-    "chosen", "start", "checkpoint", "closer", "wider", "the whole", "health", "signs", "format story",
+    "answer", "benchmark", "question", "task", "game", "move", "round", "reasoning", "thought", "understood", "parts",
+    "pull", "chosen", "start", "checkpoint", "closer", "wider", "the whole", "health", "signs", "format story",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from starboard_client import commands
 from starboard_client.errors import AuthenticationError, StarboardError
 from starboard_client.output import note
+from starboard_client.suite_commands import add_evaluations
 from starboard_client.sweep_commands import add_sweeps
 
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
     _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
     add_sweeps(nouns)
+    add_evaluations(nouns)
     return root
 
 

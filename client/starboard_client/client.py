@@ -27,6 +27,7 @@ from starboard_client.models import (
     TrajectoryPage,
 )
 from starboard_client.reports import ReportCalls
+from starboard_client.suites import SuiteCalls
 from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
 
@@ -37,7 +38,7 @@ TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls, ReportCalls):
+class Starboard(SweepCalls, SuiteCalls, ReportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.

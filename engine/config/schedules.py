@@ -75,8 +75,7 @@ class ExponentialSchedule(Section):
     )
 
     def share(self, done: float) -> float:
-        factor: float = self.final_ratio ** (max(0.0, done - self.hold) / (1 - self.hold))
-        return factor
+        return float(self.final_ratio ** (max(0.0, done - self.hold) / (1 - self.hold)))
 
 
 Schedule = Annotated[

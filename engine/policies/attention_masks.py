@@ -22,11 +22,12 @@ def _full(_: Any, positions: Tensor, columns: Tensor) -> Tensor:
 
 
 def _sliding(config: Any, positions: Tensor, columns: Tensor) -> Tensor:
-    return (columns <= positions) & (columns > positions - config.sliding_window)
+    window: int = config.sliding_window
+    return (columns <= positions) & (columns > positions - window)
 
 
 def _chunked(config: Any, positions: Tensor, columns: Tensor) -> Tensor:
-    size = config.attention_chunk_size
+    size: int = config.attention_chunk_size
     return (columns <= positions) & (columns // size == positions // size)
 
 

@@ -33,11 +33,9 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     waiting = add_new_entries()
     suites = listed_suites()
     query = read_query(request.GET)
-    suite = next((one for one in suites if one.name == query.suite), suites[0] if suites and not query.suite else None)
-    if suite is None:
-        if query.suite:
-            raise Http404(f"No suite {query.suite!r} has a finished evaluation.")
+    if not suites and not query.suite:
         return run_results(request)
+    suite = get_object_or_404(Suite, name=query.suite) if query.suite else suites[0]
     board = read_board(suite, query)
     context = {
         **board_context(board),

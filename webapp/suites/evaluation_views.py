@@ -6,7 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -14,13 +15,13 @@ from engine.suites.outcomes import OUTCOMES
 from webapp.environments.restrictions import administers
 from webapp.jobs import Refused
 from webapp.suites import services
+from webapp.suites.downloads import outcomes_file
 from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
 from webapp.suites.policies import SEPARATOR, Checkpoints, checkpoints, model_folders
 from webapp.suites.services import AlreadyEvaluated
 from webapp.suites.shown import expected_end, rate_of, rows, shown_items
 
 PAGE = 100
-PARQUET = "application/vnd.apache.parquet"
 FIELDS = ("policy", "checkpoint", "directory", "endpoint", "endpoint_model", "key_variable", "samples", "again")
 
 
@@ -94,12 +95,12 @@ def control(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-def outcomes(request: HttpRequest, pk: int) -> FileResponse:
+def outcomes(request: HttpRequest, pk: int) -> HttpResponseBase:
     """All outcomes as one Parquet file."""
-    path = _evaluation(pk).folder / OUTCOMES
-    if path.is_symlink() or not path.is_file():
+    found = outcomes_file(request, _evaluation(pk))
+    if found is None:
         raise Http404("No outcomes yet.")
-    return FileResponse(path.open("rb"), as_attachment=True, filename=f"evaluation-{pk}.parquet", content_type=PARQUET)
+    return found
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:

@@ -49,6 +49,7 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
         "definition": definition_of(version),
         "evaluations": rows(list(evaluations[:PAGE])),
         "more": evaluations.count() > PAGE,
+        "is_ranked": SuiteEvaluation.objects.filter(version__suite=suite, state=JobState.FINISHED).exists(),
     }
     return render(request, "suites/detail.html", context)
 

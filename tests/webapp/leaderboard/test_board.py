@@ -231,6 +231,8 @@ def test_without_evaluations_on_suites_it_shows_those_of_runs(browser: Client) -
     assert "Runs’ own evaluations" in browser.get("/leaderboard/").content.decode()
     assert "No finished runs yet" in browser.get("/leaderboard/runs/").content.decode()
     assert browser.get("/leaderboard/?suite=unknown").status_code == 404
+    suite_version(document("unused"))
+    assert "No entries yet" in browser.get("/leaderboard/?suite=unused").content.decode()
 
 
 def test_three_seeds_that_differ_from_the_best_by_luck_are_tied_with_it() -> None:

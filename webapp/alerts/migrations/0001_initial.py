@@ -20,6 +20,8 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('seq', models.BigIntegerField(null=True)),
+                ('event', models.CharField(default='alert.raised', max_length=20)),
+                ('detail', models.JSONField(default=dict)),
                 ('channel', models.CharField(max_length=40)),
                 ('target', models.CharField(max_length=500)),
                 ('message_id', models.CharField(max_length=40, unique=True)),
@@ -55,6 +57,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('scope', models.CharField(choices=[('mine', 'my runs and runs without an owner'), ('all', 'all runs')], default='mine', max_length=4)),
                 ('least_severity', models.CharField(choices=[('watch', 'watch'), ('warn', 'warn'), ('critical', 'critical'), ('dead', 'dead')], default='warn', max_length=8)),
+                ('run_events', models.CharField(choices=[('none', 'no'), ('failed', 'when one fails'), ('ended', 'whenever one ends'), ('all', 'when one starts or ends')], default='none', max_length=6)),
                 ('email', models.EmailField(blank=True, default='', max_length=254)),
                 ('email_on', models.BooleanField(default=False)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to=settings.AUTH_USER_MODEL)),

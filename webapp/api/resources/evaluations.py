@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from django.http.response import FileResponse, HttpResponseBase
+from django.http.response import HttpResponseBase
 from pydantic import ConfigDict, Field
 
-from engine.suites.outcomes import OUTCOMES
 from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Media, Resource
 from webapp.api.evaluation_answers import (
@@ -24,12 +23,11 @@ from webapp.api.evaluation_answers import (
 from webapp.api.problems import Problem
 from webapp.jobs import JobState, Refused
 from webapp.suites import catalogue, services
+from webapp.suites.downloads import PARQUET, outcomes_file
 from webapp.suites.models import SuiteEvaluation
 from webapp.suites.policies import SEPARATOR
 
 resource = Resource(tag="Suites and evaluations")
-
-PARQUET = "application/vnd.apache.parquet"
 
 
 class EvaluationFilter(Fields):
@@ -101,11 +99,10 @@ def download_outcomes(
     call: Call, evaluation_id: int
 ) -> Annotated[HttpResponseBase, Media(type=PARQUET, description="A row per problem and sample.")]:
     """Download the outcome of every episode as a Parquet file."""
-    path = evaluation_at(evaluation_id).folder / OUTCOMES
-    if path.is_symlink() or not path.is_file():
+    found = outcomes_file(call.request, evaluation_at(evaluation_id))
+    if found is None:
         raise Problem(404, "There are no outcomes yet", "Wait until the evaluation has ended.")
-    name = f"evaluation-{evaluation_id}.parquet"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=PARQUET)
+    return found
 
 
 @resource.post(

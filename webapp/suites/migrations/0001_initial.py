@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('number', models.PositiveIntegerField(default=1)),
                 ('document', models.JSONField()),
+                ('definition', models.TextField(blank=True, default='')),
                 ('key', models.CharField(db_index=True, max_length=64)),
                 ('frozen_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -47,6 +47,8 @@ class Migration(migrations.Migration):
                 ('seed', models.PositiveIntegerField()),
                 ('again', models.BooleanField(default=False)),
                 ('retries', models.PositiveSmallIntegerField(default=0)),
+                ('pruned', models.TextField(blank=True, default='')),
+                ('compared_at', models.PositiveIntegerField(default=0)),
                 ('problem', models.TextField(blank=True, default='')),
                 ('run', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='planned', to='runs.run')),
                 ('sweep', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='planned', to='sweeps.sweep')),
