@@ -1,7 +1,8 @@
 """The verdict on recorded runs, step by step: when each stage of a collapse shows, and what intact runs show.
 
-`recordings` has the starter run and three of *Watch a collapse* until all is lost, with what rules read; `docs/findings` has
-success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside those of the rules.
+`recordings` has the starter run and three of *Watch a collapse* until all is lost, with what rules read;
+`docs/findings` has success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside
+those of the rules.
 """
 
 from __future__ import annotations
