@@ -158,9 +158,9 @@ class ModelConfig(Section):
         min_length=1,
         max_length=500,
         description="A model that ships: tiny knows FrozenLake, tiny-sokoban Sokoban, tiny-bandit Bandit, "
-        "tiny-arithmetic Countdown, word problems and multiple-choice sums, tiny-boards Sudoku, Rubik's cube "
-        "and 2048, tiny-rooms Spatial. "
-        "Else a folder with a Hugging Face causal language model, or a model id of the Hub.",
+        "tiny-arithmetic Countdown, word problems and multiple-choice sums, tiny-boards Sudoku and 2048, tiny-cube "
+        "Rubik's cube, tiny-rooms Spatial. Else a folder with a Hugging Face causal language model, or a model id of "
+        "the Hub.",
     )
     chat_template: str = Field(
         "",

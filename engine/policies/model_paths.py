@@ -12,6 +12,7 @@ BUNDLED: dict[str, Path] = {
     "tiny-arithmetic": _MODELS / "arithmetic_weights",
     "tiny-bandit": _MODELS / "bandit_weights",
     "tiny-boards": _MODELS / "board_weights",
+    "tiny-cube": _MODELS / "cube_weights",
     "tiny-rooms": _MODELS / "room_weights",
     "tiny-sokoban": _MODELS / "sokoban_weights",
 }
@@ -19,7 +20,7 @@ BUNDLED: dict[str, Path] = {
 
 def model_source(path: str) -> str:
     """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-bandit`, `tiny-boards`,
-    `tiny-rooms`, `tiny-sokoban`."""
+    `tiny-cube`, `tiny-rooms`, `tiny-sokoban`."""
     return str(BUNDLED.get(path, path))
 
 

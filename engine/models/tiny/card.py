@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from engine.config import build_config
 from engine.environments.players import baseline
@@ -49,7 +50,9 @@ def write(directory: Path, recipe: Recipe, *, seed: int) -> None:
 
     config = AutoConfig.from_pretrained(directory)
     parameters = AutoModelForCausalLM.from_pretrained(directory).num_parameters()
-    rollout = {"groups": 4 * len(recipe.measured), "max_context_tokens": recipe.max_context_tokens}
+    rollout: dict[str, Any] = {"groups": 4 * len(recipe.measured), "max_context_tokens": recipe.max_context_tokens}
+    if recipe.window is not None:
+        rollout["context"] = recipe.window.model_dump()
     run = build_config({"environments": list(recipe.measured), "rollout": rollout})
     first = run.evaluation.first_seed
     plan = Plan(

@@ -102,7 +102,7 @@ def play(context: ContextManager, recipe: Recipe, *, episodes: int, seed: int) -
         EpisodeSpec(environment=configs[kind], group=i, member=0, seed=FIRST_SEED + seed * 1_000_000 + i, chance_seed=i)
         for i, kind in enumerate(kinds)
     ]
-    proxy = AgentProxy(context, think=True, max_context_tokens=recipe.max_context_tokens)
+    proxy = AgentProxy(context, think=True, max_context_tokens=recipe.max_context_tokens, window=recipe.window)
     players = proxy.players(specs)
     with local_environments(0) as environments:
         each = {row: imperfect(shares_of_random[kind]) for row, kind in enumerate(kinds)}

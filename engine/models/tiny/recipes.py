@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.models.tiny.fresh_cubes import CORNER_LINES, TURN_WORDS
 from engine.models.tiny.seen_rooms import ROOM_PHRASES
+from engine.rollout.context_windows import LastTurns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Recipe:
     random_share: float = 0.4  # of the scripted players' moves
     passes: tuple[int, ...] = (49152,)  # episodes to imitate; each pass has a learning rate schedule of its own
     max_context_tokens: int = 1024
+    window: LastTurns | None = None  # what the model sees of earlier turns; None: all of them
     rows_per_update: int = 64
     prompt_tokens: bool = False  # each line of the system prompts is a token
     phrases: tuple[str, ...] = ()  # further texts that are one token each
@@ -143,6 +146,7 @@ QUESTIONS = ("static", "StaticQA small numbers")
 WORD_PROBLEMS = ("metamathqa", "MetamathQA small numbers")
 SUDOKU = ("sudoku", "Sudoku 4x4 three empty")
 CUBE = ("rubiks_cube", "Rubik's cube two turns")
+FIVE_TURNS = ("rubiks_cube", "Rubik's cube five turns")
 GAME_2048 = ("game_2048", "2048 2x2 to 16")
 PERSPECTIVE = ("spatial", "Spatial perspective")
 
@@ -190,6 +194,24 @@ BOARDS = Recipe(
     half_precision=True,
 )
 
+CUBES = Recipe(
+    name="tiny-cube",
+    title="Starboard tiny cube",
+    imitated="single turns of Rubik's cube, each of another cube one to seven turns from solved",
+    mix=(
+        MixComponent(share=1.0, config={**_example(*FIVE_TURNS), "kind": "engine.models.tiny.fresh_cubes:FreshCubes"}),
+    ),
+    measured=(_example(*FIVE_TURNS),),
+    random_share=0.2,
+    passes=(8192,),
+    window=LastTurns(turns=1),
+    rows_per_update=8,
+    phrases=(*CORNER_LINES, *TURN_WORDS),
+    prompt_tokens=True,
+    split_lines=True,
+    half_precision=True,
+)
+
 ROOMS = Recipe(
     name="tiny-rooms",
     title="Starboard tiny rooms",
@@ -208,4 +230,4 @@ ROOMS = Recipe(
     half_precision=True,
 )
 
-RECIPES = {recipe.name: recipe for recipe in (TINY, SOKOBAN, BANDIT, ARITHMETIC, BOARDS, ROOMS)}
+RECIPES = {recipe.name: recipe for recipe in (TINY, SOKOBAN, BANDIT, ARITHMETIC, BOARDS, CUBES, ROOMS)}
