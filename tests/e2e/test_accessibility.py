@@ -55,6 +55,7 @@ PARTS = {
     "runs/<str:run_id>/history/",
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
+    "evaluations/<int:pk>/results/",
     "queue/rows/",
     "reports/<int:pk>/download/",  # a file
 }
@@ -119,7 +120,8 @@ def of_others(world: World, run: Run) -> list[View]:
     environment = f"/environments/{world.environment.pk}/"
     evaluation, suite = f"/evaluations/{world.evaluation.pk}/", f"/suites/{world.evaluation.version.suite.name}/"
     return [
-        View("/suites/"), View(suite), View(f"{suite}evaluate/"), View(f"{suite}edit/"), View("/evaluations/"),
+        View("/suites/"), View("/suites/new/"), View(suite), View(f"{suite}evaluate/"), View(f"{suite}edit/"),
+        View("/evaluations/"),
         View(evaluation), View(f"{evaluation}episodes/"), View(f"{evaluation}episodes/0/0/0/"),
         View(f"/evaluations/side-by-side/?first={world.evaluation.pk}&other={world.evaluation.pk}"),
         View("/models/?path=tiny"),

@@ -28,13 +28,13 @@ def page(transactional_db: None, settings: Settings) -> Iterator[Page]:
 def test_the_cluster_fields_are_shown_only_for_the_cluster_backend(page: Page) -> None:
     samplers, memory = page.locator("[name='cluster.samplers']"), page.locator("#memory")
     expect(samplers).to_be_hidden()
-    expect(memory).to_be_hidden()
+    expect(memory).to_contain_text("The run needs at most about")
     page.select_option("[name=backend]", "ray")
     expect(samplers).to_be_visible()
     expect(memory).to_contain_text("The sampler needs about")
     page.select_option("[name=backend]", "local")
     expect(samplers).to_be_hidden()
-    expect(memory).to_be_hidden()
+    expect(memory).to_contain_text("The run needs at most about")
 
 
 def test_the_memory_follows_the_fields(page: Page) -> None:

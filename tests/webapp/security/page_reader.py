@@ -8,18 +8,22 @@ from html.parser import HTMLParser
 ADDRESSES = {"href", "src", "action", "formaction", "poster", "data", "srcdoc", "xlink:href", "ping", "background"}
 NEVER = {"iframe", "object", "embed", "base", "applet", "frame", "frameset", "foreignobject", "animate", "math"}
 READ = {"title", "aria-label", "alt", "placeholder", "label"}
+AWAY = re.compile(r"https?://|mailto:")
+REVEALS_NOTHING = {"noopener", "noreferrer", "nofollow"}
 CONTROL = re.compile(r"[\x00-\x20]")
 
 
 class PageReader(HTMLParser):
     """`dangers` is empty for a page that a strict policy allows; `text` is what it shows, with the attributes that
-    readers see or hear and without what fields hold to be edited, `data` its JSON blocks."""
+    readers see or hear and without what fields hold to be edited, `data` its JSON blocks, and `away` its links to other
+    sites that reveal nothing of this one."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.dangers: list[str] = []
         self.text: list[str] = []
         self.data: list[str] = []
+        self.away: list[str] = []
         self._inside = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -31,6 +35,8 @@ class PageReader(HTMLParser):
             self._inside = "json" if given.get("type") == "application/json" else "script"
         if tag == "meta" and "http-equiv" in given:
             self.dangers.append("<meta http-equiv>")
+        if tag == "a" and AWAY.match(given.get("href", "")) and set(given.get("rel", "").split()) >= REVEALS_NOTHING:
+            self.away.append(given.pop("href"))
         for name, value in given.items():
             self._check(tag, name, value)
         self.text += [value for name, value in given.items() if name in READ]
