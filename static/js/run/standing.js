@@ -31,7 +31,9 @@ export function showStanding({ queue }, { address, onState }) {
   line.hidden = !queue;
   if (!queue) return;
   const words = queue.words.map((word) =>
-    typeof word === "string" ? word : element("a", { href: `/runs/${word.run}/`, dir: "ltr" }, visibleText(word.name)),
+    typeof word === "string"
+      ? visibleText(word)
+      : element("a", { href: `/runs/${word.run}/`, dir: "ltr" }, visibleText(word.name)),
   );
   const isQueued = queue.position > 0;
   if (isQueued) byId("verdict-reason").replaceChildren(...words);

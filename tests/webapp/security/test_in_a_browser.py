@@ -58,6 +58,9 @@ pytestmark = [
 ]
 
 
+FILES = ("/download/", ".parquet", "/export/?$")  # saved, never shown
+
+
 @pytest.fixture
 def hostile_world(transactional_db: None, settings: Settings, tmp_path: Path) -> World:
     settings.RUNS_DIR = str(tmp_path / "runs")
@@ -115,7 +118,7 @@ def hidden(page: Page) -> list[str]:
 def test_no_page_runs_or_sends_hostile_text_or_shows_its_hidden_characters(
     signed_in: BrowserContext, origin: str, hostile_world: World
 ) -> None:
-    shown = [route for route in PAGES if not route.endswith("/download/")]
+    shown = [route for route in PAGES if not route.endswith(FILES)]
     paths = [address(route, hostile_world) for route in shown]
     paths.append(f"/compare/?runs={hostile_world.run.pk}")
     problems: dict[str, list[str]] = {}
