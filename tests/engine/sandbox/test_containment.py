@@ -117,7 +117,9 @@ def test_sleeping_is_a_time_out_too_and_no_signal_handler_prevents_it(level: str
 def test_the_time_of_all_cases_is_limited_and_the_rest_is_not_run(level: str) -> None:
     limits = Limits(seconds=0.6, total_seconds=1.0, memory_bytes=LIMITS.memory_bytes)
     results = LEVELS[level].run("while True: pass", [Program()] * 4, limits)
-    assert [one.outcome for one in results] == [Outcome.TIMED_OUT] * 2 + [Outcome.NOT_RUN] * 2
+    # a busy machine may take so long to start the first that there is no time for a second
+    first, *_, third, fourth = [one.outcome for one in results]
+    assert (first, third, fourth) == (Outcome.TIMED_OUT, Outcome.NOT_RUN, Outcome.NOT_RUN)
 
 
 def test_memory_is_limited(level: str) -> None:
