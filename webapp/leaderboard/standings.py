@@ -133,5 +133,5 @@ def _words(count: int, includes_baseline: bool, pinned: bool, *, pairs: bool = F
     if not pairs:
         return f"p adjusted (Holm): {against}. Ties of more than {MOST_PAIRS} rows are not computed: filter to see them"
     if not pinned:
-        return f"p adjusted (Holm) for all {count * (count - 1) // 2} pairs of the {count} rows"
+        return f"p adjusted (Holm) for the number of pairs of the {count} rows, {count * (count - 1) // 2}"
     return f"p adjusted (Holm): {ranks}; {against}"
