@@ -16,6 +16,9 @@ const TYPING = 150; // milliseconds
 export class LogTab {
   following = true;
   reading = false;
+  waiting = false; // a request of the reader, for the answer to another one
+  /** @type {Promise<void>} */
+  current = Promise.resolve();
   missed = 0; // lines since the reader scrolled up
   top = 0; // where it was scrolled to last
   /** @type {HTMLElement | null} */
@@ -94,7 +97,7 @@ export class LogTab {
   }
 
   readOlder() {
-    return this.alone(async () => {
+    return this.next(async () => {
       await this.readOlderPiece();
       this.tell();
     });
@@ -104,7 +107,7 @@ export class LogTab {
   async readToHit() {
     const before = this.view.hits().length;
     this.searchOlder.disabled = true;
-    await this.alone(async () => {
+    await this.next(async () => {
       while (this.view.hits().length === before && (await this.readOlderPiece()));
     });
     this.searchOlder.disabled = false;
@@ -132,9 +135,22 @@ export class LogTab {
   async alone(action) {
     if (this.reading) return;
     this.reading = true;
-    await action().finally(() => {
+    this.current = action().finally(() => {
       this.reading = false;
     });
+    await this.current;
+  }
+
+  /**
+   * What the reader asks for: after the answer that is awaited now, and once however often it was asked for.
+   * @param {() => Promise<void>} action
+   */
+  async next(action) {
+    if (this.waiting) return;
+    this.waiting = true;
+    await this.current.catch(() => {});
+    this.waiting = false;
+    await this.alone(action);
   }
 
   /** The reader scrolls away from the end, or back to it. */
