@@ -1,28 +1,23 @@
 """Runs environments for pages: calls that a page waits for, and facts for the cards of environments.
 
-The work is done in helper processes that are killed when they take too long or too much memory. Answers go to a list in
-Redis that the waiting request reads.
+The work is done in helper processes that are killed when they take too long or too much memory.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 from typing import Any
 
-import redis
-from django.conf import settings
-
 from engine.environment_calls.helper import CallFailed, HelperPool
 from webapp.environments import measuring
 from webapp.environments.models import EnvironmentVersion
+from workers import page_calls
 from workers.process import WITHHELD
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 2
-ANSWER_SECONDS = 60  # an answer that nobody reads is deleted
 FACTS_SECONDS = 60.0
 CALLS = HelperPool(AT_ONCE, withheld=WITHHELD)
 MEASURING = HelperPool(1, withheld=WITHHELD, nice=10)
@@ -34,15 +29,8 @@ class _ShuttingDown(Exception):
 
 
 def answer_call(key: str, call: str, config: dict[str, Any], arguments: dict[str, Any], seconds: float) -> None:
-    """Answers one call; the first message says only that it was taken up."""
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    _send(client, key, {"taken": True})
-    try:
-        message = {"result": CALLS.call(call, config, arguments, seconds=seconds)}
-    except CallFailed as error:
-        message = {"error": str(error), "unasked": error.unasked}
-    _send(client, key, message)
-    client.close()
+    """Answers one call of a page."""
+    page_calls.answer(key, lambda: CALLS.call(call, config, arguments, seconds=seconds))
 
 
 def measure_environments(shutdown: threading.Event) -> None:
@@ -79,10 +67,3 @@ def warm_up() -> None:
 def stop() -> None:
     CALLS.stop()
     MEASURING.stop()
-
-
-def _send(client: Any, key: str, message: dict[str, Any]) -> None:
-    with client.pipeline() as pipeline:
-        pipeline.rpush(key, json.dumps(message))
-        pipeline.expire(key, ANSWER_SECONDS)
-        pipeline.execute()

@@ -8,25 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
-import redis
-from django.conf import settings
-
 from engine.environment_calls.helper import CallFailed
 from workers.process import REPOSITORY, WITHHELD
-
-ANSWER_SECONDS = 60  # an answer that nobody reads is deleted
-
-
-def answer_inspection(key: str, path: str, seconds: float) -> None:
-    """Answers a call; the first message says only that it was taken up."""
-    client = redis.Redis.from_url(settings.REDIS_URL)
-    _send(client, key, {"taken": True})
-    try:
-        message: dict[str, Any] = {"result": inspect(path, seconds)}
-    except CallFailed as error:
-        message = {"error": str(error), "unasked": error.unasked}
-    _send(client, key, message)
-    client.close()
 
 
 def inspect(path: str, seconds: float) -> dict[str, Any]:
@@ -43,8 +26,3 @@ def inspect(path: str, seconds: float) -> dict[str, Any]:
     except ValueError:
         last = done.stderr.strip().rpartition("\n")[2]
         raise CallFailed(f"The model could not be inspected: {last or f'status {done.returncode}'}") from None
-
-
-def _send(client: redis.Redis, key: str, message: dict[str, Any]) -> None:
-    client.rpush(key, json.dumps(message))
-    client.expire(key, ANSWER_SECONDS)

@@ -12,7 +12,7 @@ from webapp.runs import preemption, queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
 from webapp.sweeps.advancing import advance_all
-from workers import environment_calls, housekeeping, lease, model_inspections, turns
+from workers import environment_calls, housekeeping, lease, model_inspections, page_calls, turns
 from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, INSPECT, MEASURE, SUPERVISE, app
 from workers.held_jobs import HeldJob
 from workers.indexing import index
@@ -86,7 +86,7 @@ def measure_environments() -> None:
 @app.task(name=INSPECT)
 def inspect_model(key: str, path: str, seconds: float) -> None:
     """Answers what a page asks about a model, in the list `key` of Redis."""
-    model_inspections.answer_inspection(key, path, seconds)
+    page_calls.answer(key, lambda: model_inspections.inspect(path, seconds))
 
 
 @app.task(name=INDEX)

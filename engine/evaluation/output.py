@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from engine.evaluation.evaluation import Outcome
 from engine.evaluation.results import Result
 from engine.evaluation.revision import REVISION
 from engine.evaluation.summary import Summary
+from engine.versions import versions_of
 
 ROWS, TABLE, SUMMARY = "results.jsonl", "results.parquet", "summary.json"
 
@@ -58,7 +57,7 @@ def described(outcome: Outcome, config: RunConfig) -> dict[str, Any]:
         "notes": outcome.notes,
         "environments": [environment.model_dump(mode="json") for environment in outcome.plan.environments],
         "rollout": config.rollout.model_dump(mode="json", include={"think", "context", "max_context_tokens"}),
-        "versions": {"python": platform.python_version(), **_versions("torch", "transformers", "httpx2")},
+        "versions": versions_of("torch", "transformers", "httpx2"),
     }
 
 
@@ -135,13 +134,3 @@ def _replace(path: Path, write_to: Callable[[Path], object]) -> None:
     part = path.with_name(f".{path.name}.part")
     write_to(part)
     part.replace(path)
-
-
-def _versions(*names: str) -> dict[str, str]:
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

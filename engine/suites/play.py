@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from engine.config import RunConfig
@@ -20,6 +18,7 @@ from engine.suites.policy import Policy
 from engine.suites.store import Store
 from engine.suites.suite import Suite, SuiteItem
 from engine.suites.summary import SuiteSummary
+from engine.versions import versions_of
 
 SPLIT = "validation"  # of trajectories on held-out problems
 
@@ -33,7 +32,7 @@ def about(suite: Suite, policy: Policy) -> dict[str, Any]:
         "conditions": conditions,
         "policy": policy.fields(),
         "weights": policy.weights,
-        "versions": {"python": platform.python_version(), **_versions("torch", "transformers", "httpx2")},
+        "versions": versions_of("torch", "transformers", "httpx2"),
         "began": time.time(),
         "sessions": 1,
     }
@@ -144,13 +143,3 @@ def _outcome(item: SuiteItem, spec: EpisodeSpec, problem: str, result: Result) -
         offset=0,
         length=0,
     )
-
-
-def _versions(*names: str) -> dict[str, str]:
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

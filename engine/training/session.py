@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import traceback
 from contextlib import closing
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.seen_problems import SeenProblems
 from engine.training.trainer import Trainer
+from engine.versions import versions_of
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
 
@@ -102,7 +101,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         model=name,
         parameters=backend.parameters,
         trainable_parameters=backend.trainable_parameters,
-        versions=_versions(),
+        versions=versions_of("torch", "transformers"),
     )
     events.emit(started)
     return Trainer(initial, directory, events, control, backend, progress)
@@ -162,7 +161,3 @@ def _failure(step: int, error: BaseException) -> RunFailed:
 def _encodable(text: str) -> str:
     """An environment's exception may hold half of a surrogate pair, which no JSON line can."""
     return text.encode(errors="replace").decode()
-
-
-def _versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in ("torch", "transformers")}}
