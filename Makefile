@@ -3,8 +3,9 @@
 WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11) or print("$(1)")' 2>/dev/null)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
-# one process more than there are cores, since many tests wait for others
-TOGETHER := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadfile --no-loadscope-reorder
+# one process more than there are cores, since many tests wait for others; a test that is too slow beside them runs once
+# more, and is listed at the end
+TOGETHER := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadfile --no-loadscope-reorder --reruns 1
 # what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
 UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign rollout statistics verdict) \
 	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/test_vocabulary.py)
