@@ -57,10 +57,10 @@ node_modules/.package-lock.json: package.json package-lock.json
 bench: setup-dev setup-cluster setup-trl setup-trackers setup-games  ## how fast this machine does what matters, beside other tools where there are any
 	$(VENV)/python -m benchmarks
 
-screenshots: setup-dev  ## the pictures of the docs anew, from runs that really train; takes minutes
+screenshots: setup-dev  ## takes the pictures of the docs again, from runs that really train; takes minutes
 	$(VENV)/python -m tests.screenshots
 
-lock: setup  ## the versions in requirements/ anew from pyproject.toml; UPGRADE=django or UPGRADE=all takes newer ones
+lock: setup  ## pins the versions in requirements/ from pyproject.toml; UPGRADE=django or UPGRADE=all takes newer ones
 	@$(VENV)/python -m workers.launch.lock $(UPGRADE)
 
 audit: setup-dev  ## the pins against what is declared, and against known vulnerabilities, which needs a network

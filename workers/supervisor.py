@@ -294,7 +294,7 @@ class Supervisor:
         return event if isinstance(event, RunFinished | RunFailed) else None
 
     def _has_begun(self) -> bool:
-        """Did this attempt report that it started? One that did not would only be interrupted again, for ever."""
+        """Did this attempt report that it started? One that did not would only be interrupted again, forever."""
         return self._events(RunStarted).exists()
 
     def _has_progressed(self) -> bool:

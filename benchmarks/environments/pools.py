@@ -70,7 +70,7 @@ def main() -> int:
             ways = {
                 "in turn": lambda first, config=config: played(config, first),
                 "4 threads": lambda first, config=config: played(config, first, workers=4),
-                f"{PROCESSES} processes": lambda first, config=config: played_apart(processes, config, first),
+                f"{PROCESSES} processes": lambda first, config=config: played_in_processes(processes, config, first),
             }
             result[name] = compared(ways, options.rounds)
     with served_lake() as url:
@@ -115,7 +115,7 @@ def played(config: EnvironmentConfig, first_seed: int, *, workers: int = 0) -> T
     return Taken(time.monotonic() - began, processor)
 
 
-def played_apart(processes: ProcessPoolExecutor, config: EnvironmentConfig, first_seed: int) -> Taken:
+def played_in_processes(processes: ProcessPoolExecutor, config: EnvironmentConfig, first_seed: int) -> Taken:
     specs = batch(config, first_seed)
     began = time.monotonic()
     parts = [specs[part::PROCESSES] for part in range(PROCESSES)]

@@ -49,8 +49,8 @@ def main() -> int:
     options = parser.parse_args()
     gpus = torch.cuda.device_count()
     chosen = [options.only] if options.only else list(ARRANGEMENTS)
-    apart = not gpus or bool(os.environ.get("RAY_ADDRESS")) or gpus >= options.samplers + options.learners
-    possible = [name for name in chosen if apart or name == "colocated"]
+    enough = not gpus or bool(os.environ.get("RAY_ADDRESS")) or gpus >= options.samplers + options.learners
+    possible = [name for name in chosen if enough or name == "colocated"]
     with tempfile.TemporaryDirectory() as folder:
         model = "tiny" if options.small else playing_model(Path(folder) / "model")
         found = {name: timed(config_of(options, model, name), Path(folder) / name) for name in possible}

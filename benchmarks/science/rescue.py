@@ -72,7 +72,7 @@ def parent(cause: str, seed: int) -> RunConfig:
 
 
 def ended(config: RunConfig, directory: Path) -> Ended | None:
-    """None where no rule spoke."""
+    """None where no rule raised an alert."""
     events = read_events(directory)
     last = events[-1]
     if not isinstance(last, RunFinished) or last.fork_before is None:

@@ -143,7 +143,7 @@ class StartFromSection(Section):
         ge=0,
         le=10_000_000,
         description="Fork: steps trained before that checkpoint, by its run and the runs that it was forked from. "
-        "Warm-up and schedule of the learning rate continue from there. 0: they start anew.",
+        "Warm-up and schedule of the learning rate continue from there. 0: they start over.",
     )
     optimizer: bool = Field(
         True,

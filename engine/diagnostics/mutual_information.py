@@ -2,7 +2,7 @@
 
 With M reasonings scored under N prompts, in-batch contrast gives `I(X; Z)` up to a ceiling of ln N. Whether each
 reasoning is likeliest under its own prompt (retrieval) is the same question without logarithms. Where there are several
-environments, a reasoning is contrasted with prompts of its own alone: to tell environments apart is no reasoning about
+environments, a reasoning is contrasted with prompts of its own alone: to distinguish environments is no reasoning about
 a state. Only arithmetic here: scores come from `cross_scores`. No torch.
 """
 

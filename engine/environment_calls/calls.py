@@ -1,4 +1,4 @@
-"""The calls: each takes and returns JSON, makes its environment anew and keeps nothing."""
+"""The calls: each takes and returns JSON, makes a new environment and keeps nothing."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Bandit(Environment):
     Rewards: `safe_reward` for the safe arm; for the other `risky_reward` with `risky_probability`, else 0.
     Episode end: after one choice. Success is having chosen the arm that pays more on average.
     Arguments: `BanditParameters`.
-    Differences from RAGEN: all members of a group see the same names in the same order, where RAGEN draws them anew
+    Differences from RAGEN: all members of a group see the same names in the same order, where RAGEN draws new ones
         for each. The system prompt states what the safe arm pays. Success follows the expected rewards; RAGEN's is
         always the risky arm.
     """

@@ -79,7 +79,7 @@ class Countdown(Environment):
     Arguments: `CountdownParameters`. The published file is Jiayi-Pan/Countdown-Tasks-3to4.
     Differences from RAGEN: problems are generated, so no file is needed. Text is parsed, never evaluated as Python,
         and compared exactly instead of within 1e-5. RAGEN ends the episode, with 0.1 if the digits match, for what is
-        no expression; here it is an invalid action. Rows for training and evaluation are kept apart.
+        no expression; here it is an invalid action. Rows for training and evaluation are kept separate.
     """
 
     kind: ClassVar[str] = "countdown"

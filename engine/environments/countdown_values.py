@@ -19,8 +19,8 @@ ATOM = 3  # precedence of a single number
 class Reachable:
     """Every value that `numbers` make with `operations`, each number used once.
 
-    Ways are counted up to the order of two operands; equal numbers count apart. Four numbers and all operations take
-    about 10 ms.
+    Ways are counted up to the order of two operands; equal numbers count separately. Four numbers and all operations
+    take about 10 ms.
     """
 
     def __init__(self, numbers: Sequence[int], operations: str) -> None:

@@ -1,6 +1,6 @@
 """`python -m engine preflight`: plays problems of an environment several times and writes what RL could learn from it.
 
-The report is written anew after each round, so that readers see it grow.
+The report is written again after each round, so that readers see it grow.
 """
 
 from __future__ import annotations

@@ -216,5 +216,5 @@ def _privileged() -> bool:
 
 
 def _own_user() -> int | None:
-    """A user number for one sandbox, apart from those of people and services."""
+    """A user number for one sandbox, outside the range of people and services."""
     return 1_000_000_000 + secrets.randbelow(2**29) if _privileged() else None

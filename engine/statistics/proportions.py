@@ -68,7 +68,7 @@ def newcombe_p_many(
 ) -> Floats:
     """Two-sided p of no difference that agrees with `newcombe_many`: one minus the confidence at which an end is 0.
 
-    The ends move apart as the quantile z grows; the z at which the nearer one reaches 0 is found by halving. 82 and 61
+    The interval widens as the quantile z grows; the z at which the nearer one reaches 0 is found by halving. 82 and 61
     of 256: 0.0387.
     """
     from scipy.special import ndtr

@@ -1,7 +1,7 @@
 """One configuration trained with several seeds, each evaluated on the same problems: what of its uncertainty comes from
 the problems, and what from the seeds.
 
-The two answer different questions, so their intervals are apart. Five seeds of 256 problems are not 1,280 independent
+The two answer different questions, so each has its own interval. Five seeds of 256 problems are not 1,280 independent
 trials.
 """
 

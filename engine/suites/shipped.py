@@ -1,6 +1,6 @@
 """The suites that ship: a TOML file each in `definitions`, and in `problems.json` the problems that were found for it.
 
-`python -m engine.suites.shipped` writes that file anew, after a definition was added or changed.
+`python -m engine.suites.shipped` writes that file again, after a definition was added or changed.
 """
 
 from __future__ import annotations

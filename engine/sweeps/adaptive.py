@@ -2,7 +2,7 @@
 (Bergstra et al. 2011), with all axes together. Points in progress are taken for bad ones, so that those that run at
 once differ.
 
-Nothing is stored here. The study is made anew from `tried` for each proposal, and the same `tried` gives the same
+Nothing is stored here. A new study is made from `tried` for each proposal, and the same `tried` gives the same
 proposal, whichever process asks.
 """
 

@@ -1,4 +1,4 @@
-"""The learner's state in a checkpoint, apart from the model: the optimiser's state, and the critic with its own.
+"""The learner's state in a checkpoint, except for the model: the optimiser's state, and the critic with its own.
 
 One process writes `learner.pt`. Several write its tensors one at a time to separate files, since together they may not
 fit on any machine; each reader loads its own shard. Either can be read by any number of processes.

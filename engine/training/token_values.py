@@ -38,7 +38,7 @@ def hidden_before(body: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tens
 
 
 def _hidden_before_in_pack(body: LanguageModel, ids: Tensor, mask: Tensor, contexts: Tensor) -> Tensor:
-    """`hidden_before` with all contexts in one pack: apart from the padding they are contiguous already."""
+    """`hidden_before` with all contexts in one pack: except for the padding they are contiguous already."""
     real = contexts >= 0
     first, column = context_starts(contexts)
     starts = first[real].nonzero().squeeze(-1)

@@ -43,7 +43,7 @@ class Counted:
         return self.left == 0
 
 
-def test_steps_and_resets_are_timed_apart_and_choosing_an_action_is_not() -> None:
+def test_steps_and_resets_are_timed_separately_and_choosing_an_action_is_not() -> None:
     player = Counted()
     rates = play(player, seconds=0.03, first_seed=7, most_steps=50)
     # steps of 1 ms, resets of 2 ms, and 4 steps in each 6 ms of both

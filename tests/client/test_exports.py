@@ -10,7 +10,7 @@ import pytest
 
 from starboard_client.cli import main
 from tests.builders.recorded_run import RecordedRun
-from tests.client.apart import python_of, run_apart
+from tests.client.own_environments import python_of, run_in
 
 OPEN = Path(__file__).parent / "programs" / "open_exports.py"
 
@@ -39,7 +39,7 @@ def test_other_trackers_open_the_files(ended: RecordedRun, shell: Path) -> None:
     for format in ("mlflow", "wandb"):
         with zipfile.ZipFile(exported(run_id, format, shell / f"{format}.zip")) as archive:
             archive.extractall(shell / "files" / format)
-    found = json.loads(run_apart(python, OPEN, shell / "files"))
+    found = json.loads(run_in(python, OPEN, shell / "files"))
     values = [[row.step, row.metrics["rollout/success"]] for row in ended.run.steps.order_by("step")]
     assert found["mlflow"]["values"] == values
     assert found["wandb"]["values"] == values

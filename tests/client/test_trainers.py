@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.policies.model_paths import model_source
-from tests.client.apart import python_of, run_apart
+from tests.client.own_environments import python_of, run_in
 from webapp.runs.models import Run
 from workers.indexing import index
 
@@ -18,7 +18,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 def test_trl_s_grpo_trainer_reports_metrics_groups_and_trajectories(shell: Path) -> None:
     python = python_of("trl", "make setup-trl")
     output = shell / "output"
-    run_apart(python, PROGRAMS / "trl_training.py", model_source("tiny"), output, STARBOARD_SPOOL=str(shell / "spool"))
+    run_in(python, PROGRAMS / "trl_training.py", model_source("tiny"), output, STARBOARD_SPOOL=str(shell / "spool"))
     run = Run.objects.get()
     index(run.pk)
     run.refresh_from_db()
@@ -38,7 +38,7 @@ def test_trl_s_grpo_trainer_reports_metrics_groups_and_trajectories(shell: Path)
 @pytest.mark.slow
 def test_verl_s_tracking_has_a_backend_for_it(shell: Path) -> None:
     python = python_of("verl", "uv venv .venv-verl, then uv pip install verl httpx2 into it")
-    run_apart(python, PROGRAMS / "verl_tracking.py", STARBOARD_SPOOL=str(shell / "spool"))
+    run_in(python, PROGRAMS / "verl_tracking.py", STARBOARD_SPOOL=str(shell / "spool"))
     run = Run.objects.get()
     index(run.pk)
     run.refresh_from_db()

@@ -33,7 +33,7 @@ def runs(transactional_db: None, settings: Settings, tmp_path: Path) -> list[Rec
     return made[::-1]
 
 
-def apart(work: Any) -> None:
+def off_the_loop(work: Any) -> None:
     """Writes rows in another thread: this one drives the browser."""
     with ThreadPoolExecutor(1) as writer:
         writer.submit(work).result()
@@ -51,7 +51,7 @@ def test_keyboard_focus_moves_through_the_rows_despite_updates(runs: list[Record
         expect(links.nth(0)).to_be_focused()
         page.keyboard.press("j")
         expect(links.nth(1)).to_be_focused()
-        apart(lambda: (second.take_steps(2), second.deliver()))
+        off_the_loop(lambda: (second.take_steps(2), second.deliver()))
         expect(page.locator("#rows tr").nth(1)).to_contain_text("5/60")
         expect(links.nth(1)).to_be_focused()
         page.keyboard.press("k")
@@ -69,9 +69,9 @@ def test_health_and_end_of_a_run_are_shown_without_a_reload(runs: list[RecordedR
         expect(page.locator("#live")).to_have_attribute("data-state", "live")
         row = page.locator("#rows tr").nth(0)
         expect(row.locator(".run-health")).to_have_text("Too early to tell")
-        apart(lambda: (first.succeed(*[0.3] * 3, *[0.0] * 3), first.deliver()))
+        off_the_loop(lambda: (first.succeed(*[0.3] * 3, *[0.0] * 3), first.deliver()))
         expect(row.locator(".run-health .chip--dead")).to_have_text("Collapsed")
-        apart(first.finish)
+        off_the_loop(first.finish)
         expect(row.locator(".run-state .chip--collapsed")).to_have_text("Finished · collapsed")
         page.keyboard.press("Control+k")
         page.locator("#palette-input").fill(first.run.name)

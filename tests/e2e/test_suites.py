@@ -31,7 +31,7 @@ count = 4
 """
 
 
-def apart(work: Any) -> Any:
+def off_the_loop(work: Any) -> Any:
     """The browser's loop runs in this thread, where the database must not be used."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
@@ -53,7 +53,7 @@ def test_a_model_is_evaluated_from_the_form_and_its_episodes_open_in_the_replay(
         expect(page).to_have_url(re.compile(r"/evaluations/\d+/$"))
         expect(page.locator("[data-part=summary]")).to_contain_text("0 of 4 episodes")
         expect(page.locator("#live")).to_have_text("live")
-        apart(lambda: play_job(HeldSuiteEvaluation, SuiteEvaluation.objects.get().pk))
+        off_the_loop(lambda: play_job(HeldSuiteEvaluation, SuiteEvaluation.objects.get().pk))
         expect(page.locator("[data-part=summary]")).to_contain_text("4 of 4 episodes")  # pushed
         expect(page.locator("[data-part=summary] .chip")).to_contain_text("Finished")
         expect(page.locator("[data-part=actions] button")).to_have_text("Evaluate again")

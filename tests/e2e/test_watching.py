@@ -89,7 +89,7 @@ def test_the_regime_map_has_a_dot_for_each_diagnosed_step_and_names_the_regime(p
     assert view.locator(".regime").count() >= 5
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(200)  # it is drawn anew
+        page.wait_for_timeout(200)  # it is drawn again
         assert view.locator(".regime-map svg").evaluate(CLIPPED) == []
     view.get_by_text("Regime and mutual information").click()
     expect(view.locator("#collapse-borders")).to_contain_text("which gives no numbers")

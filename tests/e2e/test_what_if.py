@@ -29,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_small_run(tmp_path_factory.mktemp("runs") / "arun")
 
 
-def apart(work: Any) -> Any:
+def off_the_loop(work: Any) -> Any:
     """The browser's loop runs in this thread, where the database must not be used."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
@@ -53,7 +53,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page).to_have_url(re.compile(r"/what-ifs/\d+/$"))
         expect(page.locator("#what-if-status")).to_have_text("Queued")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("reward")
-        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
+        off_the_loop(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
         expect(forked).to_contain_text("no action executed")
@@ -65,7 +65,7 @@ def test_a_what_if_with_another_action_is_shown_alongside_the_original(
         expect(page.locator(".what-if-state .panel-title")).to_contain_text("Turn 1 of")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")
-        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.order_by("pk")[1].pk))
+        off_the_loop(lambda: play_job(HeldWhatIf, WhatIf.objects.order_by("pk")[1].pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         expect(page.locator(".what-if-chain")).to_contain_text("this what-if at turn 1 (nothing)")
         expect(page.locator("#what-if-turn-0 article").first).to_contain_text("no action executed")
@@ -91,10 +91,10 @@ def test_a_what_if_with_another_prompt_gets_a_response(
         page.select_option("#what-if-checkpoint", "step_1")
         page.click("text=Continue rollout")
         expect(page.locator("#what-if-status")).to_have_text("Queued")
-        apart(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
+        off_the_loop(lambda: play_job(HeldWhatIf, WhatIf.objects.get().pk))
         expect(page.locator("#what-if-status")).to_have_text("Finished")
         forked = page.locator("#what-if-turn-0 article").nth(1)
         forked.locator("summary").first.click()
         expect(forked).to_contain_text("Mind the holes.")
         expect(page.locator(".what-if-row--diverges h3")).to_have_text("Turn 1: diverges here, in the prompt")
-    assert apart(lambda: WhatIf.objects.get().summary["turns"]) >= 1
+    assert off_the_loop(lambda: WhatIf.objects.get().summary["turns"]) >= 1

@@ -45,7 +45,7 @@ class StandIn:
         if self.behaviour.get("exit_code"):
             sys.stderr.write("stand-in: no model at /nowhere\n")
             return int(self.behaviour["exit_code"])
-        threading.Thread(target=self._beat_for_ever, daemon=True).start()
+        threading.Thread(target=self._beat_forever, daemon=True).start()
         if self.behaviour.get("leave_child"):
             self._leave_a_child()
         self.emit(
@@ -203,7 +203,7 @@ class StandIn:
             "turns": [{"index": 0, "parse": "ok"}, {"index": 1, "parse": "no_answer"}],
         }  # fmt: skip
 
-    def _beat_for_ever(self) -> None:
+    def _beat_forever(self) -> None:
         stat = Path("/proc/self/stat").read_text()
         identity = {
             "pid": os.getpid(), "start_time": int(stat[stat.rindex(")") + 2 :].split()[19]),

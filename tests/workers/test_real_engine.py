@@ -53,9 +53,9 @@ def test_a_run_is_stored_completely(site: Workplace, model: Path) -> None:
     site.start_worker()
     run = wait_for_state(small_run(model, steps=3), "finished", seconds=COLD_START)
     without_rows = ("verdict_updated", "problems_played")  # the first has one where its label begins
-    apart = {event["seq"] for event in events_in_file(run) if event["kind"] in without_rows}
-    others = [event["seq"] for event in events_in_file(run) if event["seq"] not in apart]
-    assert [seq for seq in seqs_in_rows(run) if seq not in apart] == others
+    unrecorded = {event["seq"] for event in events_in_file(run) if event["kind"] in without_rows}
+    others = [event["seq"] for event in events_in_file(run) if event["seq"] not in unrecorded]
+    assert [seq for seq in seqs_in_rows(run) if seq not in unrecorded] == others
     assert list(run.steps.values_list("step", flat=True)) == [1, 2, 3]
     assert "reward/mean" in run.metrics
     assert run.trajectories.filter(split="train").count() == 3 * 4 * 2

@@ -1,8 +1,8 @@
 """How many requests a token may make in a minute, by scope, counted in the cache that all processes share.
 
 Headers are those of the IETF draft "RateLimit header fields for HTTP": `RateLimit-Policy` has the quota and its window,
-`RateLimit` what remains and the seconds until it starts anew. Without the cache nothing is limited: limits protect the
-site, and do not decide who may do what.
+`RateLimit` what remains and the seconds until it is full again. Without the cache nothing is limited: limits protect
+the site, and do not decide who may do what.
 """
 
 from __future__ import annotations

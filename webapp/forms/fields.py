@@ -41,7 +41,7 @@ class FormField:
     scope: str = ""
     optional: bool = False  # empty stands for None
     locked: str = ""  # why the user may not change it
-    essential: bool = False  # shown apart from its section, before all others
+    essential: bool = False  # shown before all sections
     value: str = ""
     preset_value: str = ""
     error: str = ""

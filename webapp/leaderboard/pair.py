@@ -21,7 +21,7 @@ RESAMPLES = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """`index` is its position in the item, `sample` one that tells the two apart."""
+    """`index` is its position in the item, `sample` one on which the two differ."""
 
     order: int
     item: str
@@ -112,7 +112,7 @@ def _list_problems(page: PairPage) -> None:
                         scored=int(counts[1][0]),
                         other_solved=int(counts[0][1]),
                         other_scored=int(counts[1][1]),
-                        sample=_telling(solved[:, index], scored[:, index], gain),
+                        sample=_sample_they_differ_on(solved[:, index], scored[:, index], gain),
                     ),
                 )
             )
@@ -130,12 +130,12 @@ def _gains(solved: NDArray[np.bool_], scored: NDArray[np.bool_]) -> list[tuple[i
     return [(int(index), float(gain[index])) for index in np.flatnonzero(np.abs(gain) > 1e-9)]
 
 
-def _telling(solved: NDArray[np.bool_], scored: NDArray[np.bool_], gain: float) -> int:
+def _sample_they_differ_on(solved: NDArray[np.bool_], scored: NDArray[np.bool_], gain: float) -> int:
     """The first sample that the better one solved and the other did not; else one that the better one solved."""
     better, worse = (0, 1) if gain > 0 else (1, 0)
     ahead = solved[better] & scored[better]
-    apart = np.flatnonzero(ahead & scored[worse] & ~solved[worse])
-    return int(apart[0]) if len(apart) else int(np.flatnonzero(ahead)[0])
+    differ = np.flatnonzero(ahead & scored[worse] & ~solved[worse])
+    return int(differ[0]) if len(differ) else int(np.flatnonzero(ahead)[0])
 
 
 def _seed(first: Entry, other: Entry) -> int:

@@ -1,5 +1,5 @@
-"""Rows of configurations: entries that differ only in their training seed, as one, with the uncertainty of the seeds
-apart from that of the problems."""
+"""Rows of configurations: entries that differ only in their training seed, as one, with separate intervals for
+seeds and for problems."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _full(pks: Iterable[str]) -> list[Run]:
 
 
 def _left(run: Run, durations: Durations) -> float | None:
-    """A paused run may hold its slot for ever."""
+    """A paused run may hold its slot forever."""
     return None if run.state == "paused" else durations.left(run)
 
 

@@ -1,4 +1,4 @@
-"""What a block of a report shows: the data of its template, made anew at each visit, or a problem in a sentence."""
+"""What a block of a report shows: the data of its template, made at each visit, or a problem in a sentence."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-APART = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "trackers", "games")}
+SEPARATE = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "trackers", "games")}
 WITHOUT_STARBOARD = {"trackers", "games"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
@@ -34,7 +34,7 @@ def install(kind: str) -> None:
     if sys.version_info < OLDEST:
         found = ".".join(map(str, sys.version_info[:3]))
         raise CannotInstall(f"Python {found} is too old. Use 3.11 or newer: make PYTHON=python3.12 …")
-    environment = APART.get(kind, VENV)
+    environment = SEPARATE.get(kind, VENV)
     python, uv = environment / "bin" / "python", environment / "bin" / "uv"
     stamp = environment / f".starboard-{kind}"
     wanted = fingerprint(kind)

@@ -95,7 +95,7 @@ class DeepCoder(Environment):
     Differences from RAGEN: code runs isolated and with limits of each test rather than 3 s for all; outputs are
     compared by value outside the process of the code, so `True`, `[1, 2]` and `(1, 2)` are compared as JSON and a
     program that prints a verdict gains nothing; training and evaluation use different tasks; a time-out, an exception
-    and a memory limit are counted apart from wrong answers; data that cannot be read is an error, not an empty task.
+    and a memory limit are not counted as wrong answers; data that cannot be read is an error, not an empty task.
     """
 
     kind: ClassVar[str] = "deepcoder"

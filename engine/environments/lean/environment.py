@@ -98,8 +98,8 @@ class Lean(Environment):
     Arguments: the file of theorems, the checker and its address, the time limits, the rewards and the steps.
 
     Differences from RAGEN: a server that cannot be reached stops the run instead of being scored as a wrong tactic; a
-    check that exceeds its time is counted apart; axioms are checked; a tactic that leaves the goals as they are, such
-    as `skip`, earns nothing; an answer is one action.
+    check that exceeds its time is counted separately; axioms are checked; a tactic that leaves the goals as they are,
+    such as `skip`, earns nothing; an answer is one action.
     """
 
     kind: ClassVar[str] = "lean"

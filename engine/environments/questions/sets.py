@@ -1,4 +1,4 @@
-"""Sets of questions, apart for training and evaluation: those that ship, and those of files that users name."""
+"""Sets of questions, separate for training and evaluation: those that ship, and those of files that users name."""
 
 from __future__ import annotations
 

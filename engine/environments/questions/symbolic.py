@@ -1,6 +1,6 @@
 """Whether two formulas are equal, by `math-verify` if it is installed. Without it, no two are.
 
-It computes with SymPy, which some formulas keep busy for ever, and its own time limit needs the main thread. So it runs
+It computes with SymPy, which some formulas keep busy forever, and its own time limit needs the main thread. So it runs
 in a process of its own, one for each process that asks, which is killed when it takes too long.
 """
 

@@ -24,7 +24,7 @@ MOST_SEEN: Final = 3  # relations in one option
 PERTURBED: Final = 0.3  # chance that a bin of a wrong option is off
 TRIES: Final = 30
 JUMPS: Final = 2
-APART: Final = 2.0  # of a wrong position from the right one
+FAR_ENOUGH: Final = 2.0  # of a wrong position from the right one
 
 
 def ask_view(world: World, rng: np.random.Generator) -> Question | None:
@@ -60,7 +60,7 @@ def ask_location(world: World, rng: np.random.Generator) -> Question | None:
         return None
     origin = hidden[int(rng.integers(len(hidden)))]
     others = (_random_pose(world, rng) for _ in range(TRIES))
-    wrong = [one for one in others if distance(one.position, pose.position) >= APART and world.view(one) != view]
+    wrong = [one for one in others if distance(one.position, pose.position) >= FAR_ENOUGH and world.view(one) != view]
     return choose(
         "bwd_loc",
         f"You see {_text(view)}. Where are you, where (0, 0) is the {origin.name}, x grows to the east and y to the "

@@ -51,7 +51,7 @@ def is_arithmetic(text: str) -> bool:
 def is_formula(text: str) -> bool:
     """Sums, products, small constant powers and elementary functions of few one-letter variables and numbers.
 
-    Towers of powers and exponentials are none, as SymPy would be busy with them for ever.
+    Towers of powers and exponentials are none, as SymPy would be busy with them forever.
     """
     if len(text) > LONGEST_FORMULA:
         return False

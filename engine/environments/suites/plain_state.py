@@ -1,4 +1,4 @@
-"""The fields of an object as plain JSON, to tell apart problems whose difference is not shown."""
+"""The fields of an object as plain JSON, to distinguish problems whose difference is not shown."""
 
 from __future__ import annotations
 

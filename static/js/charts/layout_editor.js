@@ -1,4 +1,4 @@
-// The dialog in which a reader composes charts: which metrics, overlaid or apart, in which order.
+// The dialog in which a reader composes charts: which metrics, overlaid or separate, in which order.
 
 import { byId, element, find } from "../core/dom.js";
 import { describe } from "../core/glossary.js";

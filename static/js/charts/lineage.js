@@ -85,32 +85,32 @@ export class Lineage {
   /**
    * The ancestors that are drawn, on the axis of the lineage alone.
    * @param {Axis} axis
-   * @param {string[]} apart ids of runs that the chart has anyway
+   * @param {string[]} drawnAlready ids of runs that the chart has anyway
    */
-  drawn(axis, apart = []) {
-    return axis === "lineage" ? this.ancestors.filter(({ id }) => !apart.includes(id)) : [];
+  drawn(axis, drawnAlready = []) {
+    return axis === "lineage" ? this.ancestors.filter(({ id }) => !drawnAlready.includes(id)) : [];
   }
 
   /**
    * The points of a metric, oldest first, each with the name of its run.
    * @param {string} key
    * @param {Axis} axis
-   * @param {string[]} [apart]
+   * @param {string[]} [drawnAlready]
    * @returns {Point[]}
    */
-  points(key, axis, apart) {
-    return this.drawn(axis, apart).flatMap((curves) =>
+  points(key, axis, drawnAlready) {
+    return this.drawn(axis, drawnAlready).flatMap((curves) =>
       curves.points(key).map((point) => ({ ...point, of: curves.name })),
     );
   }
 
   /**
    * The ancestors' lines, as the run's own but fainter.
-   * @param {{ names: string[], colours: string[], view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean, apart?: string[] }} look
+   * @param {{ names: string[], colours: string[], view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean, drawnAlready?: string[] }} look
    * @returns {Trace[]}
    */
-  traces({ names, colours, view, dash, log, apart }) {
-    return this.drawn(view.axis, apart).flatMap((curves) =>
+  traces({ names, colours, view, dash, log, drawnAlready }) {
+    return this.drawn(view.axis, drawnAlready).flatMap((curves) =>
       tracesOf({ names, colours, curves, view, dash, log }).map((trace) => asAncestor(trace, curves.name)),
     );
   }
@@ -118,11 +118,11 @@ export class Lineage {
   /**
    * The ancestors' held-out results.
    * @param {string | undefined} tag
-   * @param {{ view: Pick<View, "axis">, colour: string, apart?: string[] }} look
+   * @param {{ view: Pick<View, "axis">, colour: string, drawnAlready?: string[] }} look
    * @returns {Trace[]}
    */
-  heldOutTraces(tag, { view, colour, apart }) {
-    return this.drawn(view.axis, apart).flatMap((curves) => {
+  heldOutTraces(tag, { view, colour, drawnAlready }) {
+    return this.drawn(view.axis, drawnAlready).flatMap((curves) => {
       const evaluations = curves.evaluations?.filter((one) => one.environment === tag) ?? [];
       const trace = heldOutTrace(evaluations, { curves, view, colour });
       const text = trace.text.map((words, i) => `held-out at step ${evaluations[i].step}: ${words}`);

@@ -139,7 +139,7 @@ export async function drawScatter(host, { runs, field, title }) {
   ];
   const axis = { gridcolor: css("--grid-line"), zeroline: false, linecolor: css("--border"), fixedrange: true };
   const ticktext = levels.map((value) => plain(visibleString(short(value))));
-  const apart = { tickvals: levels.map((_, i) => i), ticktext, range: [-0.5, levels.length - 0.5] };
+  const categories = { tickvals: levels.map((_, i) => i), ticktext, range: [-0.5, levels.length - 0.5] };
   const layout = /** @type {PlotlyLayout} */ ({
     ...base,
     height: 300,
@@ -147,7 +147,7 @@ export async function drawScatter(host, { runs, field, title }) {
     xaxis: {
       ...axis,
       title: { text: plain(visibleString(field.label)) },
-      ...(numbers ? { type: positive ? "log" : "linear" } : apart),
+      ...(numbers ? { type: positive ? "log" : "linear" } : categories),
     },
     yaxis: { ...axis, title: { text: plain(visibleString(title)) } },
   });

@@ -88,10 +88,16 @@ export class CompareChart extends Chart {
     this.drawn.clear();
     this.showKey(store.lines);
     const lines = store.lines.filter((line) => line.shown.length);
-    const apart = lines.flatMap((line) => line.shown.map(({ id }) => id));
+    const drawnAlready = lines.flatMap((line) => line.shown.map(({ id }) => id));
     return lines.flatMap((line) => {
       const colour = this.css(`--series-${line.colour}`);
-      const made = lineTraces(line, this.name, { view, colour, log: this.log, groups: this.lines.groups, apart });
+      const made = lineTraces(line, this.name, {
+        view,
+        colour,
+        log: this.log,
+        groups: this.lines.groups,
+        drawnAlready,
+      });
       this.drawn.set(line.id, made.points);
       return made.traces;
     });

@@ -13,7 +13,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { GroupCurves, MeanPoint } from "./group_curves.js" */
 /** @import { Line } from "./lines.js" */
 
-/** @typedef {{ view: View, colour: string, log?: boolean, groups: GroupCurves, apart: string[] }} LineLook `apart` are ids of runs with a line of their own */
+/** @typedef {{ view: View, colour: string, log?: boolean, groups: GroupCurves, drawnAlready: string[] }} LineLook `drawnAlready` are ids of runs with a line of their own */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
@@ -26,7 +26,7 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, log, groups, apart }) {
+export function lineTraces(line, metric, { view, colour, log, groups, drawnAlready }) {
   const name = plain(line.name);
   if (line.isMean) return meanTraces(line, metric, { view, colour, groups, name });
   const [run] = line.shown;
@@ -34,11 +34,11 @@ export function lineTraces(line, metric, { view, colour, log, groups, apart }) {
   const dash = DASHES[line.dash];
   const { curves, lineage } = run;
   if (evaluations.length) {
-    const before = lineage.heldOutTraces(tagOf(metric), { view, colour, apart });
+    const before = lineage.heldOutTraces(tagOf(metric), { view, colour, drawnAlready });
     const { traces, points } = heldOutTraces(run, evaluations, { view, colour, dash, name });
     return { traces: [...before, ...traces], points };
   }
-  const look = { names: [metric], colours: [colour], view, dash, log, apart };
+  const look = { names: [metric], colours: [colour], view, dash, log, drawnAlready };
   const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {
@@ -47,7 +47,7 @@ export function lineTraces(line, metric, { view, colour, log, groups, apart }) {
     text: drawn.text?.map((words) => `${name}<br>${words}`),
     customdata: drawn.customdata?.map((step) => ({ run: run.id, step })),
   });
-  return { traces, points: [...lineage.points(metric, view.axis, apart), ...curves.points(metric)] };
+  return { traces, points: [...lineage.points(metric, view.axis, drawnAlready), ...curves.points(metric)] };
 }
 
 /** @param {string} metric */

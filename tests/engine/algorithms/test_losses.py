@@ -107,7 +107,7 @@ def test_clip_fractions_are_shares_of_sampled_tokens() -> None:
     assert found.approx_kl == pytest.approx(-math.log(1.5 * 0.9 * 4.0 * 0.5) / 4)
 
 
-def test_the_two_clips_are_apart() -> None:
+def test_each_clip_has_its_own_bound() -> None:
     up = loss_of(torch.tensor([[1.4]]).log(), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1), clip_high=0.5)
     down = loss_of(torch.tensor([[0.7]]).log(), torch.zeros(1, 1), -torch.ones(1, 1), torch.ones(1, 1), clip_low=0.4)
     assert float(up.loss) == pytest.approx(-1.4)  # inside 1 + 0.5

@@ -2,7 +2,7 @@
 problems, distributed alike.
 
 Both begin with the same weights, meet the same problems in the same order, and learn. They sample with other random
-numbers, so no episode equals its counterpart and their weights drift apart a little, by chance alone.
+numbers, so no episode equals its counterpart and their weights diverge a little, by chance alone.
 """
 
 from __future__ import annotations

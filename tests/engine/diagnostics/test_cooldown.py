@@ -45,5 +45,5 @@ def test_other_rules_keep_what_a_rule_has_seen_where_it_looks_at_the_same() -> N
         watching.observe(step, {KL: value})
     stricter, wider = rule(**{**base, "limit": 0.05}), rule(**{**base, "baseline": 3}, name="other")
     after = watching.with_config(DetectorsConfig(rules=(stricter, wider)))
-    # over 0.2 + 0.05; the other gathers its three first readings anew
+    # over 0.2 + 0.05; the other needs three first readings again
     assert [alert.rule for _, alert in alerts(after, [{KL: 0.26}])] == ["mine"]

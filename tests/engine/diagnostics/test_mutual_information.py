@@ -148,21 +148,21 @@ def test_retrieval_among_several_counts_the_own_prompt_anywhere_in_the_top() -> 
 
 def test_the_smoothed_z_score_divides_by_a_std_that_moves_a_tenth_of_the_way() -> None:
     smoothed = SmoothedZScore()
-    alike, apart = estimate([[-1.0, -9.0], [-9.0, -1.0]], [1, 1], [0, 1]), EXAMPLE
+    alike, different = estimate([[-1.0, -9.0], [-9.0, -1.0]], [1, 1], [0, 1]), EXAMPLE
     # both marginals of the first are equal: its std is 0
     assert smoothed.observe(alike)["collapse/marginal_std_ema"] == pytest.approx(0.0)
-    std = 0.1 * apart.marginal_std
-    found = smoothed.observe(apart)
+    std = 0.1 * different.marginal_std
+    found = smoothed.observe(different)
     assert found["collapse/marginal_std_ema"] == pytest.approx(std)
-    assert found["collapse/mi_zscore_ema"] == pytest.approx(apart.mi / (std + 1e-3))
-    assert found["collapse/marginal_std_ema_token_compat"] == pytest.approx(0.1 * apart.marginal_std_token_compat)
+    assert found["collapse/mi_zscore_ema"] == pytest.approx(different.mi / (std + 1e-3))
+    assert found["collapse/marginal_std_ema_token_compat"] == pytest.approx(0.1 * different.marginal_std_token_compat)
 
 
 def test_the_first_smoothed_z_score_is_the_plain_one() -> None:
     assert SmoothedZScore().observe(EXAMPLE)["collapse/mi_zscore_ema"] == pytest.approx(EXAMPLE.zscore)
 
 
-def test_thoughts_that_tell_environments_apart_and_nothing_else_have_no_mutual_information() -> None:
+def test_thoughts_that_only_distinguish_environments_have_no_mutual_information() -> None:
     # two environments of two prompts; a thought fits both prompts of its own alike, and none of the other
     lake, pond = [-1.0, -1.0, -40.0, -40.0], [-40.0, -40.0, -1.0, -1.0]
     scores, columns = [lake, lake, pond, pond], [0, 1, 2, 3]

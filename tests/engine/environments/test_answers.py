@@ -101,7 +101,7 @@ def test_formulas_are_compared_as_mathematics(given: str, expected: str, equal: 
 
 @needs_math_verify
 @pytest.mark.slow
-def test_a_formula_that_takes_for_ever_is_wrong_after_some_seconds_and_the_next_is_compared() -> None:
+def test_a_formula_that_takes_forever_is_wrong_after_some_seconds_and_the_next_is_compared() -> None:
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:  # in a thread that is not the main one
         assert not pool.submit(same_answer, "9^{9^{9^{9}}}", "x+1").result()

@@ -104,7 +104,7 @@ def test_the_next_turn_shows_the_first_failing_test(sums: str) -> None:
         ("return object()", "raised"),
     ],
 )
-def test_each_way_to_fail_is_counted_apart(tmp_path: Path, body: str, metric: str) -> None:
+def test_each_way_to_fail_is_counted_separately(tmp_path: Path, body: str, metric: str) -> None:
     row = {**SUM, "tests": json.dumps(json.loads(SUM["tests"])[:1])}
     environment = started(write(tmp_path / "tasks.jsonl", [row]), seconds_per_test=0.5)
     _, reward, terminated, _, info = environment.step(total(body))
@@ -129,7 +129,7 @@ def test_an_answer_without_code_is_invalid_and_changes_nothing(sums: str) -> Non
         assert (reward, info["action_is_valid"], info["action_is_effective"]) == (0.0, False, False)
 
 
-def test_what_is_no_python_is_invalid_and_counted_apart(sums: str) -> None:
+def test_what_is_no_python_is_invalid_and_counted_separately(sums: str) -> None:
     environment = started(sums)
     for text in ("def (", "x = = 1", "\x00", "\ud800", "(" * 10_000):
         _, reward, _, _, info = environment.step(text)

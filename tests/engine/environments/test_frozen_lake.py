@@ -74,7 +74,7 @@ def test_slipping_goes_as_intended_at_the_success_rate_and_sideways_otherwise() 
     assert went[1, 2] / 2000 == pytest.approx(0.1, abs=0.028)
 
 
-def test_members_with_the_same_problem_slip_apart_and_the_same_luck_repeats() -> None:
+def test_members_with_the_same_problem_slip_independently_and_the_same_luck_repeats() -> None:
     lake = make_environment("frozen_lake", frozen_probability=1.0, success_rate=0.5)
 
     def walk(luck: int) -> list[str]:

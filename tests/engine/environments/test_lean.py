@@ -107,7 +107,7 @@ def test_the_last_step_without_a_proof_costs_two_more(server: Behaviour, one_the
         ("Lean REPL process was killed", "failed_checks"),
     ],
 )
-def test_a_check_that_does_not_end_is_counted_apart_from_a_wrong_tactic(
+def test_a_check_that_does_not_end_is_not_counted_as_a_wrong_tactic(
     server: Behaviour, one_theorem: str, error: str, metric: str
 ) -> None:
     environment = started(path=one_theorem)

@@ -136,8 +136,8 @@ def test_things_nearer_than_two_to_each_other_are_related_with_ahead_as_north() 
         "Taking ahead as north:",
         "- chair is south west of sofa",
     ]
-    apart = world(Thing("chair", (5, 7), NORTH, ROOM), Thing("sofa", (5, 9), NORTH, ROOM))  # exactly 2
-    assert "Taking ahead" not in apart.observation(Pose((5, 5), NORTH))
+    world_of_two = world(Thing("chair", (5, 7), NORTH, ROOM), Thing("sofa", (5, 9), NORTH, ROOM))  # exactly 2
+    assert "Taking ahead" not in world_of_two.observation(Pose((5, 5), NORTH))
 
 
 def test_a_door_is_seen_from_both_rooms_and_other_rooms_are_not() -> None:

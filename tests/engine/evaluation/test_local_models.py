@@ -151,7 +151,7 @@ def test_the_first_of_several_samples_equals_a_single_sample() -> None:
     assert timeless(many.results)[:6] == timeless(one.results)
     assert [result.sample for result in many.results] == [0] * 6 + [1] * 6
     tokens = [[result.tokens for result in many.results[start : start + 6]] for start in (0, 6)]
-    assert tokens[0] != tokens[1]  # they are drawn anew
+    assert tokens[0] != tokens[1]  # they are drawn again
 
 
 def test_greedy_samples_of_a_deterministic_environment_are_equal() -> None:

@@ -56,7 +56,7 @@ def test_tied_embeddings_take_new_weights_in_the_output_layer_too(tmp_path: Path
     engine.close()
 
 
-# in rare cases the two workers of vLLM's CPU build wait for each other for ever, on a machine that is busy with others
+# in rare cases the two workers of vLLM's CPU build wait for each other forever, on a machine that is busy with others
 @pytest.mark.flaky(reruns=2)
 @pytest.mark.timeout(200)
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two workers need two cores")

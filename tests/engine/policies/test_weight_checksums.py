@@ -27,10 +27,10 @@ def test_it_adds_the_bits_of_numbers_and_their_folded_squares() -> None:
 def test_fused_transposed_and_reordered_weights_have_the_same_sum() -> None:
     generator = torch.Generator().manual_seed(0)
     query, key = torch.randn(6, 4, generator=generator), torch.randn(2, 4, generator=generator)
-    apart = checksum_of(query).with_more(checksum_of(key))
-    assert checksum_of(torch.cat([key, query])) == checksum_of(torch.cat([query, key]).T) == apart
+    separate = checksum_of(query).with_more(checksum_of(key))
+    assert checksum_of(torch.cat([key, query])) == checksum_of(torch.cat([query, key]).T) == separate
     padded = torch.cat([query, key, torch.zeros(3, 4)])
-    assert checksum_of(padded[:8]) == apart and checksum_of(padded)[1:] == apart[1:]
+    assert checksum_of(padded[:8]) == separate and checksum_of(padded)[1:] == separate[1:]
 
 
 def test_one_number_that_is_off_by_its_last_digit_is_found() -> None:

@@ -70,16 +70,16 @@ def test_every_sampled_token_is_marked_once_and_no_other_token_is(context: str, 
 def test_the_gradient_is_that_of_the_turns_as_samples_of_their_own(context: str, turns: int) -> None:
     trajectories = roll_out(lake_config(context, turns))
     batch = collate(trajectories)
-    together, apart_from_each_other = small_model(3), small_model(3)
+    together, separately = small_model(3), small_model(3)
     weights = torch.arange(1.0, len(batch) + 1)[:, None]  # a weight per trajectory, as advantages are
     found, _ = logprobs_and_entropies(together, batch.ids, batch.mask, batch.contexts, temperature=1.0)
     (found * weights).sum().backward()
     for weight, trajectory in enumerate(trajectories, start=1):
         for turn in trajectory.turns:
             seen, response = trajectory.seen(turn), trajectory.ids[turn.response_start : turn.response_end]
-            logits = apart_from_each_other(torch.tensor([seen + response])).logits[0, len(seen) - 1 : -1]
+            logits = separately(torch.tensor([seen + response])).logits[0, len(seen) - 1 : -1]
             (weight * torch.log_softmax(logits, -1)[range(len(response)), response].sum()).backward()
-    for one, other in zip(together.parameters(), apart_from_each_other.parameters(), strict=True):
+    for one, other in zip(together.parameters(), separately.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-3, rtol=1e-3)
 
 

@@ -56,7 +56,7 @@ def test_arrays_of_other_shapes_are_refused() -> None:
         bootstrap_ratios([(np.ones((3, 2)), np.ones((3, 1)))], seed=0)
 
 
-def test_strata_are_resampled_apart_and_weigh_the_same() -> None:
+def test_strata_are_resampled_separately_and_weigh_the_same() -> None:
     # the mean of 0 or 1 of two prompts is 0, 1/2 or 1 with 1/4, 1/2, 1/4; the other stratum is constant, so that half
     # of it remains: 1 to 1.5
     one = (np.array([[0.0], [1.0]]), np.ones((2, 1)))

@@ -141,7 +141,7 @@ def test_the_generalisation_suite_has_the_variants_of_the_paper() -> None:
 
 @pytest.mark.parametrize("name", sorted(shipped_suites()))
 def test_the_recorded_problems_are_those_that_their_seeds_start(name: str) -> None:
-    """Fails when an environment changed: raise its version and that of the suite, and record the problems anew."""
+    """Fails when an environment changed: raise its version and that of the suite, and record the problems again."""
     for item in shipped_suites()[name].items:
         environment = environment_of(item.environment)
         for seed, problem in list(zip(item.seeds, item.problems, strict=True))[:2]:

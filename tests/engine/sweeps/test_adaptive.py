@@ -1,4 +1,4 @@
-"""Proposals of an adaptive search, made anew from what has been tried."""
+"""Proposals of an adaptive search, made from what has been tried."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_more_faults_than_the_share_are_an_error_that_names_the_most_frequent_on
     )
 
 
-def test_faults_of_two_environments_are_counted_apart() -> None:
+def test_faults_of_two_environments_are_counted_separately() -> None:
     failed = [trajectory("OSError in step", tag=tag) for tag in ("a", "b", "b")]
     with pytest.raises(EnvironmentFault, match="in 2 episodes of 'b'"):
         require_few_faults(failed, share=0.0, what="step 1")

@@ -75,7 +75,7 @@ def test_without_the_optimiser_s_state_it_starts_fresh_and_says_so(model: Path, 
     assert "the optimiser state is not taken over, as configured" in events_of(runs / "fresh")[0].start
 
 
-def test_a_fork_with_an_adapter_begins_it_anew(model: Path, runs: Path) -> None:
+def test_a_fork_with_an_adapter_starts_a_new_one(model: Path, runs: Path) -> None:
     assert train(fork_of(model, lora={"rank": 2}), runs / "adapter") == EXIT_DONE
     assert "LoRA's update merged" in events_of(runs / "adapter")[0].start
 

@@ -166,7 +166,7 @@ def test_a_trajectory_never_passes_the_positions_that_the_model_has(tmp_path: Pa
     assert step.metrics["rollout/context_full_rate"] == fmean(r["stop"] == "context_full" for r in records) > 0
 
 
-def test_an_evaluation_counts_what_had_no_outcome_apart_from_failures() -> None:
+def test_an_evaluation_does_not_count_what_had_no_outcome_as_failures() -> None:
     played = say(lake_config(rollout={"groups": 2, "group_size": 2}), ["so it is"])
     for index, trajectory in enumerate(played):
         trajectory.success = index < 2

@@ -47,7 +47,7 @@ def test_an_event_says_what_was_kept_and_what_was_dropped(tmp_path: Path) -> Non
     assert sorted(record["reason"] for record in records) == ["best", "group", "sample", "worst", "zero_variance"]
 
 
-def test_only_the_newest_steps_stay_and_splits_are_counted_apart(tmp_path: Path) -> None:
+def test_only_the_newest_steps_stay_and_splits_are_counted_separately(tmp_path: Path) -> None:
     recorded = record(tmp_path, range(1, 5), keep_steps=2)
     assert files(tmp_path) == ["train step_3", "train step_4", "validation step_3", "validation step_4"]
     removed = [event for event in recorded if event.kind == "trajectories_removed"]

@@ -70,9 +70,9 @@ test("points are at the steps of the lineage, each with the name of its run", as
     ],
   );
   assert.deepEqual(lineage.points("success", "tokens"), []);
-  const apart = lineage.points("success", "lineage", ["b"]); // `b` has a line of its own
+  const others = lineage.points("success", "lineage", ["b"]); // `b` has a line of its own
   assert.deepEqual(
-    apart.map(({ of }) => of),
+    others.map(({ of }) => of),
     ["a<b>", "a<b>"],
   );
 });

@@ -38,6 +38,6 @@ test("hits are found in any case, and every second part is one", () => {
   assert.deepEqual(splitAtHits("İstep", "step"), ["İ", "step", ""]); // longer in lower case
 });
 
-test("progress bars are lines, and what has no newline yet is kept apart", () => {
+test("progress bars are lines, and what has no newline yet is kept separate", () => {
   assert.deepEqual(linesOf("0%\r50%\r\n100%\nnext"), { lines: ["0%", "50%", "100%"], rest: "next" });
 });

@@ -145,7 +145,7 @@ def test_entries_are_sorted_by_any_column_with_the_unknown_last() -> None:
     assert [row.rank for row in board(sort="name").rows] == [2, 3, 1]  # always by success
 
 
-def test_training_seeds_are_grouped_and_their_uncertainty_is_apart() -> None:
+def test_training_seeds_are_grouped_and_have_their_own_interval() -> None:
     suite = version(6, samples=1)
     scores = {"A": ["110100", "100100", "111100"], "B": ["000000", "100000", "000000"]}
     for configuration, seeds in scores.items():

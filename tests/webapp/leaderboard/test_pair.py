@@ -45,7 +45,7 @@ def test_problems_that_only_one_solves_are_listed_for_each() -> None:
     assert page.sign_flip_p is None  # it is what McNemar's test is here
 
 
-def test_of_several_samples_the_largest_gain_is_first_with_a_sample_that_tells_them_apart() -> None:
+def test_of_several_samples_the_largest_gain_is_first_with_a_sample_that_they_differ_on() -> None:
     page = compared(["110", "111", "000", "001"], ["100", "000", "000", "011"])
     assert [(one.index, one.solved, one.other_solved, one.sample) for one in page.only_first] == [
         (1, 3, 0, 0),

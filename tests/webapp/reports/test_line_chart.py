@@ -43,7 +43,7 @@ def test_the_band_follows_the_upper_edge_and_returns_along_the_lower_one() -> No
     assert line.band == "M62,10 L548,67.5 L548,182.5 L62,240Z"
 
 
-def test_beyond_the_end_of_a_run_the_line_goes_on_apart() -> None:
+def test_beyond_the_end_of_a_run_the_line_goes_on_separately() -> None:
     one = curve([0.0, 0.0, 1.0], count=[2, 2, 1])
     (line,) = line_chart("rollout/success", drawn(one), Look(smoothing=0)).lines
     assert line.path == "M62,240 L305,240"

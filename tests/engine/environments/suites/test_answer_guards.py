@@ -80,7 +80,7 @@ def test_formulas_pass(text: str) -> None:
         "x+" * 150 + "x",
     ],
 )
-def test_code_and_what_computes_for_ever_is_no_formula(text: str) -> None:
+def test_code_and_what_computes_forever_is_no_formula(text: str) -> None:
     assert not is_formula(text)
 
 

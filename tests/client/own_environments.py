@@ -19,7 +19,7 @@ def python_of(name: str, how: str) -> Path:
     return python
 
 
-def run_apart(python: Path, *arguments: str | Path, **variables: str) -> str:
+def run_in(python: Path, *arguments: str | Path, **variables: str) -> str:
     """What it prints. Nothing is downloaded."""
     environment = {
         **os.environ,
