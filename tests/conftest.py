@@ -5,7 +5,8 @@ run them. And one Ray for the tests that need no Ray of their own: to start one 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,17 @@ def pytest_configure() -> None:
 
 def pytest_unconfigure() -> None:
     end_shared_browser()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """An engine that a test runs in this process sets signal handlers, which the next test must not have."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    done = yield
+    for number, handler in before.items():
+        if handler is not None:  # None is a handler of C code, which cannot be set from here
+            signal.signal(number, handler)
+    return done
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +120,6 @@ def test_results_are_never_written_over(lake: Path, tmp_path: Path, capsys: pyte
         assert main(["evaluate", str(lake), *arguments]) == 2
     assert server.asked == [] and (tmp_path / "results.jsonl").read_text() == "precious"
     assert "already has results.jsonl" in capsys.readouterr().err
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """The handler that a shell's process begins with, whatever was set before."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -82,6 +82,7 @@ def test_transient_failures_change_no_result(tmp_path: Path) -> None:
     assert results(tmp_path / "calm") == results(tmp_path / "rough")
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interruption_stores_what_is_over_and_the_next_session_plays_the_rest(tmp_path: Path) -> None:
     suite = lakes(count=24)
 
