@@ -156,7 +156,7 @@ def evaluated_model_of(config: RunConfig, options: argparse.Namespace, run_direc
 
 def local_path(config: RunConfig, model: str | None, run_directory: str | None) -> str:
     """The model directory: `model` in a checkpoint, or in a run's latest valid checkpoint."""
-    from engine.training.checkpoint import is_valid, latest_valid
+    from engine.training.checkpoint_folder import is_valid, latest_valid
 
     if model is None and run_directory is not None:
         found = latest_valid(Path(run_directory) / "checkpoints")

@@ -115,13 +115,13 @@ def model_directory(text: str) -> str:
     """The model of a checkpoint, or of a run's latest valid one; anything else as it is."""
     path = Path(text)
     if (path / "manifest.json").is_file():
-        from engine.training.checkpoint import is_valid
+        from engine.training.checkpoint_folder import is_valid
 
         if not is_valid(path):
             raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Use another checkpoint of the run.")
         return str(path / "model")
     if (path / "checkpoints").is_dir():
-        from engine.training.checkpoint import latest_valid
+        from engine.training.checkpoint_folder import latest_valid
 
         found = latest_valid(path / "checkpoints")
         if found is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -23,10 +22,10 @@ from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
+from engine.training.checkpoint_folder import digest_of
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.learner import Learner
 from engine.training.learner_state import read_learner_state, write_sharded_state
-from engine.training.retention import kept
 from engine.training.seen_problems import SeenProblems
 from engine.training.sharding import Share
 
@@ -111,7 +110,7 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     (part / FILE).write_text(json.dumps(checkpoint_settings(config)))
     progress.problems.write(part)
     (part / "progress.json").write_text(json.dumps(progress.counters()))
-    digests = {str(file.relative_to(part)): _digest(file) for file in sorted(part.rglob("*")) if file.is_file()}
+    digests = {str(file.relative_to(part)): digest_of(file) for file in sorted(part.rglob("*")) if file.is_file()}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
     for file in part.rglob("*"):
         _sync(file)
@@ -122,40 +121,6 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
 
 def _named(directory: Path, progress: Progress) -> Path:
     return directory / f"step_{progress.step}"
-
-
-def prune(directory: Path, *, newest: int, before: Iterable[int], held_out: Mapping[int, float]) -> set[int]:
-    """Removes all that need not be kept (`engine.training.retention.kept`) and returns the steps of the others."""
-    there = {step_of(path): path for path in checkpoints(directory)}
-    wanted = kept(there, newest=newest, before=before, held_out=held_out)
-    for step in there.keys() - wanted:
-        shutil.rmtree(there[step])
-    return wanted
-
-
-def step_of(path: Path) -> int:
-    return int(path.name.removeprefix("step_"))
-
-
-def checkpoints(directory: Path) -> list[Path]:
-    """Complete checkpoints, oldest first."""
-    return sorted(directory.glob("step_*"), key=step_of)
-
-
-def latest_valid(directory: Path) -> Path | None:
-    """The latest checkpoint whose files match their recorded digests."""
-    for path in reversed(checkpoints(directory)):
-        if is_valid(path):
-            return path
-    return None
-
-
-def is_valid(path: Path) -> bool:
-    try:
-        digests: dict[str, str] = json.loads((path / "manifest.json").read_text())
-        return all(_digest(path / name) == digest for name, digest in digests.items())
-    except (OSError, ValueError):
-        return False
 
 
 def load_learner(
@@ -256,15 +221,6 @@ def changed_settings(path: Path | None) -> dict[str, Any]:
         return changes
     except (KeyError, ValueError):
         return {}  # nothing was changed
-
-
-def size_of(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _sync(path: Path) -> None:

@@ -12,7 +12,7 @@ from engine.errors import CheckpointError, RunDirectoryError
 from engine.forking import begun_at, pin_start
 from engine.rollout.batching import collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
-from engine.training import checkpoint
+from engine.training import checkpoint_folder
 from engine.training.backend import LocalBackend
 from engine.training.credit import with_normalized_scores
 from engine.training.step_rollout import greedy_baselines
@@ -51,9 +51,9 @@ def probe_checkpoint(config: RunConfig, path: Path) -> dict[str, float]:
 
 
 def _checkpoint(directory: Path, chosen: str | None) -> Path:
-    found = directory / chosen if chosen else checkpoint.latest_valid(directory)
-    if found is None or found.parent != directory or not checkpoint.is_valid(found):
-        known = ", ".join(path.name for path in checkpoint.checkpoints(directory)) or "none"
+    found = directory / chosen if chosen else checkpoint_folder.latest_valid(directory)
+    if found is None or found.parent != directory or not checkpoint_folder.is_valid(found):
+        known = ", ".join(path.name for path in checkpoint_folder.checkpoints(directory)) or "none"
         raise CheckpointError(
             f"There is no valid checkpoint {chosen or ''} in {directory}.".replace("  ", " "),
             remedy=f"Use one of: {known}.",

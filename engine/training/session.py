@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, 
 from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
+from engine.training.beginning import Beginning, find_beginning
 from engine.training.checkpoint import Progress
+from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
 from engine.training.control import Control, Interrupted, StopRequested
 from engine.training.heartbeat import Heartbeat
@@ -76,12 +79,13 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
     require_solvable(config, check_cancelled=control.check_cancelled)
     torch.manual_seed(config.seed)
-    found = checkpoint.latest_valid(directory.checkpoints) if resume else None
+    beginning = find_beginning(directory, every=config.checkpoint.every) if resume else Beginning()
+    found = beginning.checkpoint
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))
     directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.path
-    if start is not None and found is None and not checkpoint.is_valid(start):
+    if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     initial = begun_at(config, start)
     config = with_changes(initial, checkpoint.changed_settings(found))
@@ -104,6 +108,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
         versions=versions_of("torch", "transformers"),
     )
     events.emit(started)
+    if beginning.warning:
+        warn(events, beginning.warning, metric="cluster/damaged_checkpoints", value=len(beginning.damaged))
     return Trainer(initial, directory, events, control, backend, progress)
 
 
@@ -129,16 +135,20 @@ def open_ray(
     def status(detail: str) -> None:
         events.emit(PhaseChanged(step=0, phase="loading", detail=detail))
 
-    def warn(message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
-        events.emit(
-            AlertRaised(step=events.step, rule=MACHINES, severity="warn", message=message, metric=metric, value=value)
-        )
-
     def released(report: ReleaseReport) -> None:
         events.emit(ClusterReleased(step=events.step, message=report.describe(), proven=report.confirmed))
 
-    reporter = RunReporter(status=status, warn=warn, released=released, check_cancelled=control.check_cancelled)
+    reporter = RunReporter(
+        status=status, warn=partial(warn, events), released=released, check_cancelled=control.check_cancelled
+    )
     return RayBackend.open(config, found, directory.path.resolve(), reporter)
+
+
+def warn(events: EventLog, message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
+    """An alert about machines or disks, not about training."""
+    events.emit(
+        AlertRaised(step=events.step, rule=MACHINES, severity="warn", message=message, metric=metric, value=value)
+    )
 
 
 BACKENDS = {"local": open_local, "ray": open_ray}

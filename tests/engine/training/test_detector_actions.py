@@ -12,7 +12,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.config import RunConfig
-from engine.training import checkpoint
+from engine.training import checkpoint_folder
 from engine.training.control import Control
 from engine.training.session import EXIT_DONE, train
 from engine.verdict.recorded import recorded_verdict
@@ -40,7 +40,7 @@ def test_a_rule_can_save_a_checkpoint_at_once(model: Path, tmp_path: Path) -> No
     saved = [(event.step, event.reason) for event in events if event.kind == "checkpoint_saved"]
     assert (alert.step, alert.action) == (2, "checkpoint")
     assert saved == [(2, "alert"), (4, "final")]
-    assert checkpoint.is_valid(tmp_path / "checkpoints/step_2")
+    assert checkpoint_folder.is_valid(tmp_path / "checkpoints/step_2")
     kept = json.loads((tmp_path / "checkpoints/step_2/progress.json").read_text())
     assert kept["detectors"]["rules"]["always"]["firing"] is True
 
@@ -55,7 +55,7 @@ def test_a_rule_can_end_the_run_with_a_last_checkpoint_and_evaluation(model: Pat
     assert verdict is not None
     assert (verdict.ended, verdict.ended_by) == (True, "always")
     assert [event.final for event in events if event.kind == "evaluation_completed"] == [True]
-    assert checkpoint.is_valid(tmp_path / "checkpoints/step_2")
+    assert checkpoint_folder.is_valid(tmp_path / "checkpoints/step_2")
 
 
 def test_a_rule_can_pause_the_run_until_it_is_resumed_as_a_user_pauses_it(model: Path, tmp_path: Path) -> None:

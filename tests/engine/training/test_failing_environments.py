@@ -20,7 +20,7 @@ from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentFault
 from engine.events import RunFailed, parse_event
 from engine.rollout.types import Trajectory
-from engine.training.checkpoint import latest_valid
+from engine.training.checkpoint_folder import latest_valid
 from engine.training.checkpoint_settings import checkpoint_settings
 from engine.training.fault_share import require_few_faults
 from engine.training.session import EXIT_FAILED, EXIT_INTERRUPTED, train

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from engine.policies.loading import load_model
-from engine.training import checkpoint
+from engine.training import checkpoint, checkpoint_folder
 from tests.engine.models import small_model, words
 from tests.engine.training.materialized_shards import config_of, save_wide_model, work
 from tests.engine.training.together import run_together
@@ -65,7 +65,7 @@ def test_neither_loading_nor_saving_takes_the_memory_of_a_whole_model(built: Any
 
 def test_one_process_resumes_from_a_checkpoint_of_two(built: Any) -> None:
     saved = built[0] / "whole/step_1"
-    assert checkpoint.is_valid(saved)
+    assert checkpoint_folder.is_valid(saved)
     assert (saved / "learner.safetensors").is_file()
     _, learner, progress = checkpoint.load_learner(config_of(built[0] / "tied"), saved, device="cpu")
     assert progress.step == 1

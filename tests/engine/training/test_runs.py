@@ -17,7 +17,7 @@ from engine.config import RunConfig, build_config
 from engine.events import parse_event
 from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
-from engine.training import checkpoint
+from engine.training import checkpoint_folder
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.models import save_small_model
 
@@ -84,7 +84,7 @@ def test_a_resumed_run_skips_a_damaged_checkpoint(model: Path, tmp_path: Path) -
     train(run_config(model), tmp_path)
     weights = tmp_path / "checkpoints/step_4/model/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    found = checkpoint.latest_valid(tmp_path / "checkpoints")
+    found = checkpoint_folder.latest_valid(tmp_path / "checkpoints")
     assert found is not None and found.name == "step_2"
 
 
@@ -157,7 +157,7 @@ def test_a_stop_request_ends_the_run_with_a_checkpoint(model: Path, tmp_path: Pa
     assert process.wait(timeout=30) == 0
     last = events_of(tmp_path / "run")[-1]
     assert (last.kind, last.outcome) == ("run_finished", "stopped")
-    assert checkpoint.latest_valid(tmp_path / "run/checkpoints") is not None
+    assert checkpoint_folder.latest_valid(tmp_path / "run/checkpoints") is not None
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_a_terminated_engine_saves_and_says_it_was_interrupted(model: Path, tmp_
     wait_for_step(tmp_path / "run", 1, process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=30) == 3
-    assert checkpoint.latest_valid(tmp_path / "run/checkpoints") is not None
+    assert checkpoint_folder.latest_valid(tmp_path / "run/checkpoints") is not None
     assert not any(event.kind in ("run_finished", "run_failed") for event in events_of(tmp_path / "run"))
 
 

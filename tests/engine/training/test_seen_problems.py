@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from engine.config import build_config
 from engine.environments import registry
 from engine.events import EvaluationCompleted, ProblemsPlayed, parse_event
-from engine.training import checkpoint
+from engine.training import checkpoint_folder
 from engine.training.seen_problems import FILE, SeenProblems
 from engine.training.session import EXIT_DONE, train
 from tests.engine.talker import save_talking_model
@@ -41,7 +41,7 @@ def run(tmp_path: Path, environment: dict[str, Any], **changes: Any) -> Path:
 
 def test_what_was_trained_on_is_in_every_checkpoint(tmp_path: Path) -> None:
     directory = run(tmp_path, {"kind": "frozen_lake", "parameters": {"size": 3}})
-    first, last = (SeenProblems.read(path) for path in checkpoint.checkpoints(directory / "checkpoints"))
+    first, last = (SeenProblems.read(path) for path in checkpoint_folder.checkpoints(directory / "checkpoints"))
     assert first is not None
     assert last is not None
     assert 1 <= len(first) <= 6  # as many as groups, or fewer where two have the same problem
