@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnostics.recordings import collapse_of
-from engine.events import AlertRaised, EvaluationCompleted, Event, RunFinished, StepCompleted, parse_event
+from engine.event_lines import parse_event
+from engine.events import AlertRaised, EvaluationCompleted, Event, RunFinished, StepCompleted
 from engine.statistics.proportions import newcombe
 
 CONFIGS = Path(__file__).parent.parent / "engine" / "configs"

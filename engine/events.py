@@ -20,16 +20,26 @@ Split = Literal["train", "validation"]
 CheckpointReason = Literal["schedule", "request", "final", "alert"]
 
 
+LARGEST_STEP, LARGEST_COUNT = 2**31 - 1, 2**63 - 1
+LAST_SECOND = 253_402_300_799  # of the year 9999
+Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+Index = Annotated[int, Field(ge=0, le=LARGEST_STEP)]
+RelativePath = Annotated[str, Field(max_length=200)]  # relative to the run directory
+
+
 class EventBase(BaseModel):
-    """An event has no number, time, attempt and epoch until a log has recorded it."""
+    """An event has no number, time, attempt and epoch until a log has recorded it.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Numbers are finite, and integers fit the columns of a database. Fields that a newer version has added are kept.
+    """
 
-    seq: int = Field(default=0, ge=0)
-    time: float = 0.0
-    attempt: int = Field(default=0, ge=0)
-    epoch: int = Field(default=0, ge=0)
-    step: int = Field(ge=0)
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+
+    seq: int = Field(default=0, ge=0, le=LARGEST_COUNT)
+    time: float = Field(default=0.0, ge=0, le=LAST_SECOND)
+    attempt: int = Field(default=0, ge=0, le=LARGEST_STEP)
+    epoch: int = Field(default=0, ge=0, le=LARGEST_STEP)
+    step: int = Field(ge=0, le=LARGEST_STEP)
 
     def stamped(self, *, seq: int, time: float, attempt: int, epoch: int) -> Self:
         """The event as recorded. A copy without validation: the event's own fields have been checked."""
@@ -40,8 +50,8 @@ class RunStarted(EventBase):
     """An attempt began. Steps above `resumed_from` that an earlier attempt reported no longer count."""
 
     kind: Literal["run_started"] = "run_started"
-    total_steps: int
-    resumed_from: int | None = None
+    total_steps: Index
+    resumed_from: Index | None = None
     start: str = ""  # of a fork: what it starts from
     pid: int
     device: str
@@ -62,7 +72,7 @@ class StepCompleted(EventBase):
 
     kind: Literal["step_completed"] = "step_completed"
     metrics: dict[str, float]
-    tokens: int  # tokens sampled since the run began
+    tokens: Count  # tokens sampled since the run began
     seconds: float  # training time since the run began, pauses left out, earlier attempts counted
     skipped: str = ""  # why no update was made, if none was
 
@@ -92,9 +102,9 @@ class GroupsFiltered(EventBase):
 class TrajectoriesRecorded(EventBase):
     kind: Literal["trajectories_recorded"] = "trajectories_recorded"
     split: Split
-    path: str  # relative to the run directory
-    count: int
-    dropped: int = 0  # of the step, beyond the capture budget
+    path: RelativePath
+    count: Count
+    dropped: Count = 0  # of the step, beyond the capture budget
     reasons: dict[str, int] = Field(default_factory=dict)  # number of recorded trajectories by reason
 
 
@@ -102,7 +112,7 @@ class TrajectoriesRemoved(EventBase):
     """The retention of the run removed its oldest trajectory files."""
 
     kind: Literal["trajectories_removed"] = "trajectories_removed"
-    paths: list[str]  # relative to the run directory
+    paths: list[RelativePath]
     bytes: int
 
 
@@ -117,18 +127,18 @@ class HeldOutResult(EventBase):
     """Held-out episodes of one environment; `low` and `high` are their 95% Wilson interval."""
 
     environment: str  # the tag in the config
-    episodes: int
-    successes: int
+    episodes: Index
+    successes: Index
     success: float
     low: float
     high: float
     mean_return: float
-    first_seed: int
+    first_seed: Count
     temperature: float
     seconds: float
-    faults: int = 0  # episodes without an outcome (environment failure, no room); not in `episodes`
-    problems: int = 0  # distinct ones among the episodes; 0 if it is not known
-    trained_on: int = 0  # episodes whose problem the run has trained on
+    faults: Index = 0  # episodes without an outcome (environment failure, no room); not in `episodes`
+    problems: Index = 0  # distinct ones among the episodes; 0 if it is not known
+    trained_on: Index = 0  # episodes whose problem the run has trained on
 
 
 class EvaluationCompleted(HeldOutResult):
@@ -170,8 +180,8 @@ class ProblemsPlayed(EventBase):
 
 class CheckpointSaved(EventBase):
     kind: Literal["checkpoint_saved"] = "checkpoint_saved"
-    path: str  # relative to the run directory
-    bytes: int
+    path: RelativePath
+    bytes: Count
     reason: CheckpointReason
     kept: list[int] = Field(default_factory=list)  # steps of all that are on disk now; empty if it is not known
     best: int | None = None  # of them the one with the highest held-out success; None before the first evaluation
@@ -188,7 +198,7 @@ class SettingsChanged(EventBase):
 
 class AlertRaised(EventBase):
     kind: Literal["alert_raised"] = "alert_raised"
-    rule: str
+    rule: str = Field(max_length=60)
     severity: Severity
     message: str
     metric: str
@@ -196,8 +206,8 @@ class AlertRaised(EventBase):
     baseline: float | None = None
     compared_with: ComparedWith = "limit"  # what `baseline` is
     limit: float | None = None  # on the metric's own axis; None for a rule that has none
-    since: int | None = None  # the first step of the breach
-    fork_before: int | None = None  # the first step of any sign that was open with it: earlier checkpoints are good
+    since: Index | None = None  # the first step of the breach
+    fork_before: Index | None = None  # the first step of any sign that was open with it: earlier checkpoints are good
     action: Literal["notify", "checkpoint", "pause", "stop", "fork"] = "notify"
 
 
@@ -224,7 +234,7 @@ class RunFinished(EventBase):
     outcome: Outcome
     reason: str
     rule: str = ""
-    fork_before: int | None = None
+    fork_before: Index | None = None
 
 
 class RunFailed(EventBase):
@@ -265,11 +275,6 @@ def _recorded(event: EventBase) -> EventBase:
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, AfterValidator(_recorded)])
 MACHINES = "cluster"  # the rule of alerts about machines, which remain when their step is repeated
-
-
-def parse_event(line: str | bytes) -> Event:
-    """One line of `events.jsonl` as an event; pydantic's `ValidationError` if it is not one."""
-    return EVENT.validate_json(line)
 
 
 def parse_payload(payload: dict[str, Any]) -> Event:

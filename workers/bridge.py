@@ -6,9 +6,10 @@ from `events.jsonl` (`rebuilding`).
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from engine.events import MACHINES, AlertRaised, Event, PhaseChanged, RunStarted, StepCompleted, kind_of
 from webapp.alerts.actions import record_actions
@@ -22,10 +23,14 @@ from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
 from workers.lease import Fenced
+from workers.record_problems import lines_refused_at_end, problems_in, save_problems
 from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
 INSERT_BATCH = 500
+OUTAGES = (OperationalError, InterfaceError, OSError)  # of the database or the disk: they pass
+
+log = logging.getLogger(__name__)
 
 
 class Bridge:
@@ -69,20 +74,41 @@ class Bridge:
         if confirmed is None:
             return read_chunk(self.path, offset)
         if confirmed <= offset:
-            return Chunk(events=[], start=offset, end=offset, damaged=0)
+            return Chunk(lines=[], start=offset, end=offset)
         return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset))
 
     def ingest(self, chunk: Chunk, *, moves: bool = True, notifies: bool = True) -> None:
+        """Stores a chunk. An event that the database does not take is found by halves, and kept as a problem of the
+        record; all others are stored."""
+        try:
+            self._store(chunk, moves=moves, notifies=notifies)
+        except (Fenced, *OUTAGES):
+            raise
+        except Exception as error:
+            if len(chunk.lines) > 1:
+                for half in chunk.halves():
+                    self.ingest(half, moves=moves, notifies=notifies)
+                return
+            if not chunk.events:
+                raise
+            log.exception("Run %s: event %d cannot be stored", self.run.pk, chunk.events[0].seq)
+            reason = f"The database does not take it: {type(error).__name__}: {error}"
+            self._store(chunk.refused(reason), moves=moves, notifies=notifies)
+
+    def _store(self, chunk: Chunk, *, moves: bool, notifies: bool) -> None:
         """State in memory changes only after the commit: a chunk that was rolled back is read again."""
         fresh = self._unseen(chunk.events)
         rows = Rows(self.run, spared=self.spared)
         for event in fresh:
             rows.add(event)
-        fields = {**rows.fields, "event_offset": chunk.end}
+        refused = lines_refused_at_end(chunk, self.run.lines_refused)
+        fields = {**rows.fields, "event_offset": chunk.end, "lines_refused": refused}
+        problems = list(problems_in(self.run, chunk))
         names = {name for row in rows.steps.values() for name in row.metrics} - self.names
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
+            save_problems(self.run, problems)
             ranges = self._measure(rows, names)
             if notifies:
                 plan(self.run, rows.alerts)

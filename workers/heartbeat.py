@@ -47,6 +47,11 @@ class Pulse:
         """The engine's phase at its newest heartbeat; empty before the first."""
         return str((self.beat or {}).get("phase", ""))
 
+    def recorded(self) -> int:
+        """Number of events that the engine had recorded at its newest heartbeat."""
+        seq = (self.beat or {}).get("seq", 0)
+        return seq if isinstance(seq, int) else 0
+
     def beat_age(self) -> float:
         return time.monotonic() - self.beat_seen
 

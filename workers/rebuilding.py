@@ -12,7 +12,7 @@ from django.db import transaction
 
 from engine.events import RunStarted, TrajectoriesRecorded, TrajectoriesRemoved, kind_of
 from webapp.runs.metric_ranges import measure_again
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent
+from webapp.runs.models import Alert, Checkpoint, RecordProblem, Run, RunEvent
 from webapp.trajectories.models import Trajectory
 from workers.bridge import Bridge, forget
 from workers.lease import seize
@@ -36,11 +36,12 @@ def rebuild(run_id: str) -> Run:
     with transaction.atomic():
         spared, known = _missing_files(run), run.last_seq
         forget(run, BEFORE_ALL_STEPS, spared)
-        for rows in (RunEvent, Checkpoint, Alert):
+        for rows in (RunEvent, Checkpoint, Alert, RecordProblem):
             rows.objects.filter(run=run).delete()
         blank = {
-            "event_offset": 0, "last_seq": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0, "metrics": {},
-            "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "", "lease_expires": None,
+            "event_offset": 0, "last_seq": 0, "lines_refused": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0,
+            "metrics": {}, "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "",
+            "lease_expires": None,
         }  # fmt: skip
         Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)
         measure_again(run)

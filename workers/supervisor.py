@@ -35,6 +35,7 @@ from workers.heartbeat import Pulse
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
+from workers.record_problems import Lag, behind, save_problems
 from workers.restarts import after_fault
 from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, truncate_partial_line
@@ -83,6 +84,7 @@ class Supervisor:
         self.limits = limits
         self.bridge = Bridge(run, epoch)
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
+        self.lag = Lag(limits.silent)
         self.escalation = Escalation(limits)
         self.assessment_timer = AssessmentTimer(limits.assess)
         self.requests_due = Every(limits.requests)
@@ -232,6 +234,9 @@ class Supervisor:
     def _read_heartbeat(self) -> None:
         if self.pulse.poll():
             self._write(last_heartbeat_at=timezone.now())
+        stored = self.run.last_seq + self.run.lines_refused
+        if self.lag.observe(self.pulse.recorded(), stored, now=time.monotonic()):
+            save_problems(self.run, [behind(self.run, self.pulse.recorded())])
 
     def _evidence(self, alive: Liveness) -> Evidence:
         return Evidence(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from engine.events import Event, TrajectoriesRecorded, parse_event
+from engine.event_lines import verified, why_refused
+from engine.events import EVENT, Event, TrajectoriesRecorded
 
 log = logging.getLogger(__name__)
 
@@ -20,27 +19,55 @@ NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """The events of complete lines between two offsets; `damaged` counts lines that are not events."""
+class Line:
+    """A line of the file up to byte `end`: an event, or the reason why it is none."""
 
-    events: list[Event]
+    end: int
+    text: bytes
+    event: Event | None
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Complete lines from byte `start` to byte `end`. `shorter`: the file has fewer bytes than were read before."""
+
+    lines: list[Line]
     start: int
     end: int
-    damaged: int
+    shorter: bool = False
+
+    @property
+    def events(self) -> list[Event]:
+        return [line.event for line in self.lines if line.event is not None]
+
+    def halves(self) -> list[Chunk]:
+        """Of two lines or more."""
+        middle = len(self.lines) // 2
+        first, second = self.lines[:middle], self.lines[middle:]
+        return [
+            replace(self, lines=first, end=first[-1].end),
+            replace(self, lines=second, start=first[-1].end, shorter=False),
+        ]
+
+    def refused(self, reason: str) -> Chunk:
+        """With no event, for this reason."""
+        return replace(self, lines=[replace(line, event=None, refused=reason) for line in self.lines])
 
 
 def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
     """The next complete lines after `offset`: about `limit` bytes, and at least one line if one is complete.
 
-    A file that is shorter than `offset` was truncated: it is read again from the beginning, and events with a known
-    `seq` have no effect.
+    A file that is shorter than `offset` was truncated or replaced: it is read again from the beginning, and events with
+    a known `seq` have no effect.
     """
     try:
         file = path.open("rb")
     except ABSENT:
-        return Chunk(events=[], start=offset, end=offset, damaged=0)
+        return Chunk(lines=[], start=offset, end=offset)
     with file:
-        if file.seek(0, 2) < offset:
+        shorter = file.seek(0, 2) < offset
+        if shorter:
             log.warning("%s is shorter than what was read; reading it again", path)
             offset = 0
         file.seek(offset)
@@ -48,27 +75,28 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
         if b"\n" not in data and len(data) == limit:
             data += file.readline()
     whole = data[: data.rfind(b"\n") + 1]
-    return _parsed(whole, offset, path)
+    return _parsed(whole, offset, shorter=shorter)
 
 
-def _parsed(whole: bytes, offset: int, path: Path) -> Chunk:
+def _parsed(whole: bytes, offset: int, *, shorter: bool) -> Chunk:
     """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
-    events: list[Event] = []
-    damaged = 0
-    end = offset
-    for line in whole.split(b"\n")[:-1]:
-        try:
-            event = parse_event(line.replace(NUL_ESCAPE, REPLACEMENT_ESCAPE))
-        except ValidationError:
-            damaged += 1
-        else:
-            if isinstance(event, TrajectoriesRecorded) and events:
-                break
-            events.append(event)
-        end += len(line) + 1
-    if damaged:
-        log.warning("%s: %d damaged lines between bytes %d and %d", path, damaged, offset, end)
-    return Chunk(events=events, start=offset, end=end, damaged=damaged)
+    lines: list[Line] = []
+    end, events = offset, 0
+    for text in whole.split(b"\n")[:-1]:
+        line = _line(text, end + len(text) + 1)
+        if isinstance(line.event, TrajectoriesRecorded) and events:
+            break
+        lines.append(line)
+        end, events = line.end, events + (line.event is not None)
+    return Chunk(lines=lines, start=offset, end=end, shorter=shorter)
+
+
+def _line(text: bytes, end: int) -> Line:
+    try:
+        event = EVENT.validate_json(verified(text).replace(NUL_ESCAPE, REPLACEMENT_ESCAPE))
+    except ValueError as error:
+        return Line(end=end, text=text, event=None, refused=why_refused(error))
+    return Line(end=end, text=text, event=event)
 
 
 def truncate_partial_line(path: Path) -> int:

@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from benchmarks.gpu.models import QWEN25_HALF_BILLION, device_name, save_random_model
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.metrics import OF_THE_MACHINE
 from engine.policies.loading import load_tokenizer
 

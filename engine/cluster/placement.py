@@ -10,7 +10,8 @@ from typing import Any
 from engine.cluster.connection import ClusterFault, ClusterUnavailable, first_line, import_ray
 from engine.cluster.reporting import REMOVED, ReleaseReport, RunReporter
 from engine.cluster.resources import Resources
-from engine.events import RunStarted, parse_event
+from engine.event_lines import parse_event
+from engine.events import RunStarted
 
 POLL_SECONDS = 1.0
 LOST_SECONDS = 30.0

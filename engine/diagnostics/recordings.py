@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.alerts import AlertDraft, Metrics
 from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.errors import RunDirectoryError
-from engine.events import EvaluationCompleted, Event, RunStarted, StepCompleted, parse_event
+from engine.event_lines import parse_event, why_refused
+from engine.events import EvaluationCompleted, Event, RunStarted, StepCompleted
 
 LOST = 0.05  # training success below this to the end is a collapse
 LASTING_STEPS = 5  # recorded steps that it has to be below
@@ -85,10 +84,10 @@ def read_events(directory: Path) -> list[Event]:
     for number, line in enumerate(lines, start=1):
         try:
             events.append(parse_event(line))
-        except ValidationError as error:
+        except ValueError as error:
             if number < len(lines):
                 raise RunDirectoryError(
-                    f"Line {number} of {path} is not an event: {error.errors()[0]['msg']}.",
+                    f"Line {number} of {path} is not an event: {why_refused(error)}.",
                     remedy="Give a run that this version of the engine recorded.",
                 ) from None
     return events

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
 
 from engine.config import RunConfig
+from engine.event_lines import line_of
 from engine.events import Event, RunFinished, RunStarted, Split, StepCompleted, TrajectoriesRecorded, VerdictUpdated
 from engine.foreign.records import Record, record_of_rollout
 from engine.foreign.rollouts import NoRollout, Rollout, read_rollout
@@ -119,7 +120,7 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
 class _Events:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self.file = (directory / "events.jsonl").open("x")
+        self.file = (directory / "events.jsonl").open("xb")
         self.seq = 0
 
     def __enter__(self) -> _Events:
@@ -131,7 +132,7 @@ class _Events:
     def emit(self, event: Event) -> None:
         self.seq += 1
         recorded = event.stamped(seq=self.seq, time=time.time(), attempt=1, epoch=0)
-        self.file.write(recorded.model_dump_json() + "\n")
+        self.file.write(line_of(recorded))
 
 
 def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:

@@ -14,8 +14,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from engine.errors import RunDirectoryError
+from engine.event_lines import parse_event
 from engine.events import CheckpointEvaluated as Evaluated
-from engine.events import Event, ProblemsPlayed, parse_event
+from engine.events import Event, ProblemsPlayed
 from engine.training.run_directory import EventLog, RunDirectory, write_json
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,6 @@ def _newest_event(path: Path) -> Event | None:
     for line in reversed(lines):
         try:
             return parse_event(line)
-        except ValidationError:
+        except ValueError:
             continue
     return None

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from pydantic import ValidationError
-
 from engine.config import RunConfig
 from engine.errors import RunDirectoryError
-from engine.events import EVENT, Event
+from engine.event_lines import line_of, parse_event
+from engine.events import Event
 
 Sink = Callable[[Event], None]
 
@@ -108,7 +107,7 @@ class EventLog:
         """
         with self._lock:
             recorded = event.stamped(seq=self.seq + 1, time=time.time(), attempt=self.attempt, epoch=self.epoch)
-            self._append(recorded.model_dump_json().encode() + b"\n")
+            self._append(line_of(recorded))
             self.seq, self.step = recorded.seq, max(self.step, recorded.step)
             for sink in self.sinks:
                 sink(recorded)
@@ -124,8 +123,12 @@ class EventLog:
             self._file.truncate(before)
             raise
 
-    def close(self) -> None:
+    def sync(self) -> None:
+        """Returns when all events so far would survive a power failure."""
         os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self.sync()
         self._file.close()
 
 
@@ -144,6 +147,6 @@ def _repair(path: Path) -> int:
 def _seq_of(line: bytes) -> int | None:
     """None for a damaged line, which readers skip."""
     try:
-        return EVENT.validate_json(line).seq
-    except ValidationError:
+        return parse_event(line).seq
+    except ValueError:
         return None

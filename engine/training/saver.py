@@ -42,6 +42,7 @@ class CheckpointSaver:
                 best=best,
             )
         )
+        self.events.sync()
 
     def save_again(self) -> None:
         """The next save writes, although this step was saved: what is saved with it has changed."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from engine.config import RunConfig
 from engine.errors import StarboardError
-from engine.events import StepCompleted, parse_event
+from engine.event_lines import parse_event
+from engine.events import StepCompleted
 from engine.training.session import train
 
 WARM_UP = 4

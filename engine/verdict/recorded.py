@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from engine.errors import RunDirectoryError
+from engine.event_lines import parse_event
 from engine.events import (
     AlertRaised,
     EvaluationCompleted,
@@ -16,7 +15,6 @@ from engine.events import (
     RunStarted,
     StepCompleted,
     VerdictUpdated,
-    parse_event,
 )
 from engine.verdict.assessor import Assessor, Settings
 from engine.verdict.types import Verdict
@@ -83,5 +81,5 @@ def _read(path: Path, kinds: tuple[bytes, ...]) -> Iterable[Event]:
 def _parsed(line: bytes) -> Event | None:
     try:
         return parse_event(line)
-    except ValidationError:
+    except ValueError:
         return None

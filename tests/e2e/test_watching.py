@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from pytest_django import Settings
 
 from engine.algorithms.filters import TopK
-from engine.events import GroupsFiltered, parse_event
+from engine.event_lines import parse_event
+from engine.events import GroupsFiltered
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.trained_run import run_of, train_in
 from tests.e2e.open_site import needs_chromium, open_site

@@ -286,7 +286,7 @@ def test_a_line_longer_than_a_chunk_is_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"x" * 1000 + b"\n" + b"y\n")
     chunk = read_chunk(path, 0, limit=100)
-    assert (chunk.end, chunk.damaged) == (1001, 1)
+    assert (chunk.end, chunk.events, len(chunk.lines)) == (1001, [], 1)
 
 
 def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path) -> None:

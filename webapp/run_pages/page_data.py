@@ -37,6 +37,7 @@ class Tab:
 
 
 MOST_FORKS = 20  # that are listed
+MOST_PROBLEMS = 20  # of the record that are listed
 LATEST = 8  # trajectories on the overview
 
 TABS = (
@@ -74,6 +75,8 @@ def run_page(run: Run) -> dict[str, Any]:
         "lineage": lineage_facts(run),
         "forks": run.forks.order_by("fork_step", "created_at")[:MOST_FORKS],
         **rules_of(run),
+        "record_problems": run.record_problems.order_by("pk")[:MOST_PROBLEMS],
+        "record_problem_count": run.record_problems.count(),
         "alerts": run.alerts.count() + len(run.faults),
         "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},

@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from engine.event_lines import line_of
 from engine.events import Event, RunFailed, RunFinished, RunStarted
 from engine.foreign.lines import Batch, Position, Sender, read_batch
 from engine.glossary.foreign import names_of
@@ -141,7 +142,7 @@ def append(ingestion: Ingestion, events: Iterable[Event]) -> None:
     for event in events:
         ingestion.written_seq += 1
         recorded = event.stamped(seq=ingestion.written_seq, time=event.time, attempt=1, epoch=0)
-        lines.append(recorded.model_dump_json())
+        lines.append(line_of(recorded))
     if not lines:
         return
     directory = ingestion.run.directory
@@ -151,7 +152,7 @@ def append(ingestion: Ingestion, events: Iterable[Event]) -> None:
     with path.open("r+b") as file:
         file.truncate(ingestion.written_bytes)
         file.seek(ingestion.written_bytes)
-        file.write(("\n".join(lines) + "\n").encode())
+        file.write(b"".join(lines))
         file.flush()
         os.fsync(file.fileno())
         ingestion.written_bytes = file.tell()

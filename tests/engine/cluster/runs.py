@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 from engine.config import RunConfig, build_config
-from engine.events import Event, parse_event
+from engine.event_lines import parse_event
+from engine.events import Event
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed; requirements/cluster.txt has it"

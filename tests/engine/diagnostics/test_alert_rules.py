@@ -14,7 +14,8 @@ import pytest
 from engine.config import StopConfig
 from engine.diagnostics.alerts import AlertDraft
 from engine.diagnostics.detectors import Detectors, build_detectors
-from engine.events import AlertRaised, parse_event
+from engine.event_lines import parse_event
+from engine.events import AlertRaised
 from engine.training.run_directory import EventLog
 
 HEALTHY = {

@@ -16,7 +16,8 @@ from engine.config import build_config
 from engine.evaluation.evaluation import Outcome, Plan, evaluate
 from engine.evaluation.models import LocalModel
 from engine.evaluation.results import Result
-from engine.events import CheckpointEvaluated, EvaluationCompleted, ProblemsPlayed, parse_event
+from engine.event_lines import parse_event
+from engine.events import CheckpointEvaluated, EvaluationCompleted, ProblemsPlayed
 from engine.rollout.trajectory_files import read_records
 from engine.training.requested_evaluations import FOLDER
 from engine.training.session import train

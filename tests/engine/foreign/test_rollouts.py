@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.foreign.rollouts import NoRollout, read_rollout
 from engine.foreign.run_directory import Report, Source, as_log, import_rollouts
 from engine.rollout.trajectory_files import read_records

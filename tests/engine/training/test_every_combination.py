@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from engine.algorithms.filters import FILTERS
 from engine.algorithms.variants import ALGORITHMS
 from engine.config import build_config
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.rollout.context_windows import WINDOWS
 from engine.training.session import EXIT_DONE, train
 from tests.engine.talker import save_talking_model

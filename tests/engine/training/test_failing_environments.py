@@ -18,7 +18,8 @@ from engine.environments.feasibility import require_solvable
 from engine.environments.frozen_lake import FrozenLake
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentFault
-from engine.events import RunFailed, parse_event
+from engine.event_lines import parse_event
+from engine.events import RunFailed
 from engine.rollout.types import Trajectory
 from engine.training.checkpoint_folder import latest_valid
 from engine.training.checkpoint_settings import checkpoint_settings

@@ -13,7 +13,7 @@ import pytest
 from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import EnvironmentFault
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.rollout.trajectory_files import read_records
 from engine.rollout.types import Trajectory
 from engine.training.evaluator import Evaluation

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import RunDirectoryError
-from engine.events import CheckpointEvaluated, Event, PhaseChanged, parse_event
+from engine.event_lines import parse_event
+from engine.events import CheckpointEvaluated, Event, PhaseChanged
 from engine.training.requested_evaluations import FOLDER, hand_over, take
 from engine.training.run_directory import EventLog, RunDirectory
 

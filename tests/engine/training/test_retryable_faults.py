@@ -10,7 +10,8 @@ import pytest
 from engine.config import build_config
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import RetryableFault
-from engine.events import Event, RunFailed, parse_event
+from engine.event_lines import parse_event
+from engine.events import Event, RunFailed
 from engine.training.session import EXIT_FAILED, train
 from tests.engine.models import save_small_model
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from engine.config import RunConfig, build_config
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
 from engine.training import checkpoint_folder

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from engine.config import build_config
 from engine.environments import registry
-from engine.events import EvaluationCompleted, ProblemsPlayed, parse_event
+from engine.event_lines import parse_event
+from engine.events import EvaluationCompleted, ProblemsPlayed
 from engine.training import checkpoint_folder
 from engine.training.seen_problems import FILE, SeenProblems
 from engine.training.session import EXIT_DONE, train

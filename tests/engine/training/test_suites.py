@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engine.config import build_config
-from engine.events import parse_event
+from engine.event_lines import parse_event
 from engine.rollout.trajectory_files import read_records
 from engine.training.session import EXIT_DONE, train
 from tests.engine.talker import save_talking_model

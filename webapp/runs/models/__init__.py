@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from webapp.runs.models.ingestion import Ingestion
 from webapp.runs.models.listed import DeletedRun, ListedRun, RunTag
-from webapp.runs.models.recorded import Alert, Checkpoint, MetricName, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models.recorded import (
+    Alert,
+    Checkpoint,
+    MetricName,
+    RecordProblem,
+    RunEvent,
+    StepGroups,
+    StepMetrics,
+)
 from webapp.runs.models.run import COLOURS, ID_ALPHABET, Run, new_run_id
 
 __all__ = [
@@ -16,6 +24,7 @@ __all__ = [
     "Ingestion",
     "ListedRun",
     "MetricName",
+    "RecordProblem",
     "Run",
     "RunEvent",
     "RunTag",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils import timezone
 
 from engine.events import AlertRaised, Event, parse_payload
 from webapp.runs.models.run import Run
@@ -165,3 +166,27 @@ class Alert(models.Model):
     def of(cls, run: Run, event: AlertRaised) -> Alert:
         """The row of `event`, not yet saved."""
         return cls(run=run, **{name: getattr(event, name) for name in ALERT_FIELDS})
+
+
+class RecordProblem(models.Model):
+    """Something in a run's `events.jsonl` that is in no other row. The file itself is never changed because of it."""
+
+    class Kind(models.TextChoices):
+        LINE = "line", "Unreadable line"
+        GAP = "gap", "Missing events"
+        SHORTER = "shorter", "File cut or replaced"
+        BEHIND = "behind", "Events not in the file"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="record_problems")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    offset = models.BigIntegerField()  # bytes from the beginning of the file
+    reason = models.TextField()
+    line = models.TextField(blank=True, default="")  # the beginning of the line
+    time = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [models.UniqueConstraint(fields=["run", "kind", "offset"], name="one_row_per_record_problem")]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} at byte {self.offset}"

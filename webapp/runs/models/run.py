@@ -96,6 +96,7 @@ class Run(models.Model):
 
     event_offset = models.BigIntegerField(default=0)  # bytes of events.jsonl already in rows
     last_seq = models.BigIntegerField(default=0)
+    lines_refused = models.PositiveIntegerField(default=0)  # lines of events.jsonl after that event that are no events
     step = models.PositiveIntegerField(default=0)
     total_steps = models.PositiveIntegerField(default=0)
     phase = models.CharField(max_length=20, blank=True, default="")

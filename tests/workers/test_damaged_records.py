@@ -1,0 +1,194 @@
+"""A damaged record loses the damaged lines and nothing else; what is wrong with it is shown on the run's page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.workers.bridged_run import rows_of, run
+from tests.workers.engine_record import Record
+from webapp.runs.models import Run
+from workers.bridge import Bridge
+from workers.rebuilding import rebuild
+from workers.record_problems import Lag
+
+__all__ = ["run"]
+
+pytestmark = pytest.mark.django_db
+
+
+def problems(run: Run) -> list[tuple[str, str]]:
+    return list(run.record_problems.order_by("pk").values_list("kind", "reason"))
+
+
+def write(run: Run, *lines: dict[str, Any] | bytes) -> None:
+    with (run.directory / "events.jsonl").open("ab") as file:
+        for line in lines:
+            file.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+
+
+def step(seq: int, number: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "kind": "step_completed", "seq": seq, "time": 1000.0, "attempt": 1, "epoch": 1, "step": number,
+        "metrics": {"reward/mean": 0.5}, "tokens": 10, "seconds": 1.0, **changes,
+    }  # fmt: skip
+
+
+ABSURD: list[dict[str, Any] | bytes] = [
+    step(3, 2, metrics={"reward/mean": float("nan")}),
+    step(3, 2**31),
+    step(3, 2, tokens=2**63),
+    step(3, 2, time=1e20),
+    step(3, 2, skipped="x" * 100_000),
+    step(3, 2, metrics={"m" * 100_000: 1.0}),
+    step(3, 2, kind="of_a_newer_version"),
+    b'{"kind": "phase_changed", "seq": 3, "time": 1, "attempt": 1, "step": 2, "phase": "rollout", "detail": "\\ud800"}',
+    b"\xff\xfe not even text",
+    b"",
+    {"kind": "alert_raised", "seq": 3, "time": 1.0, "attempt": 1, "step": 2, "rule": "r" * 61, "severity": "warn",
+     "message": "", "metric": "m", "value": 1.0},
+    {"kind": "checkpoint_saved", "seq": 3, "time": 1.0, "attempt": 1, "step": 2, "path": "p" * 10_000, "bytes": 1,
+     "reason": "schedule"},
+    {"kind": "settings_changed", "seq": 3, "time": 1.0, "attempt": 1, "step": 2, "revision": 1,
+     "changes": {"steps": {"old": float("nan"), "new": 2**80}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("absurd", ABSURD, ids=lambda line: str(line)[:60])
+def test_an_event_that_no_table_takes_is_isolated_and_all_others_are_stored(
+    run: Run, absurd: dict[str, Any] | bytes
+) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    write(run, absurd)
+    write(run, step(4, 3))
+    Bridge(run, 1).drain()
+    run.refresh_from_db()
+    assert run.step == 3
+    assert {1, 3} <= set(run.steps.values_list("step", flat=True))
+    assert run.event_offset == record.path.stat().st_size
+    stored = run.last_seq == 4 and (run.record_problems.exists() or _is_stored(run))
+    assert stored, "neither a row nor a problem of the record"
+
+
+def _is_stored(run: Run) -> bool:
+    """SQLite limits no length of text, so it takes what PostgreSQL refuses."""
+    return run.steps.filter(step=2).exists() or run.events.filter(seq=3).exists()
+
+
+def test_missing_events_are_noticed(run: Run) -> None:
+    Record(run).started()
+    write(run, step(2, 1), step(10, 9))
+    Bridge(run, 1).drain()
+    assert problems(run) == [("gap", "7 events between 2 and 10 are not in the file.")]
+
+
+def test_a_damaged_line_accounts_for_one_missing_number(run: Run) -> None:
+    Record(run).started()
+    write(run, step(2, 1), b"damaged")
+    Bridge(run, 1).drain()
+    write(run, step(4, 3))  # in another chunk
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert problems(run) == [("line", "It is not complete JSON")]
+
+
+def test_a_file_that_was_cut_is_noticed_and_its_rows_stay(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.step(2)
+    bridge = Bridge(run, 1)
+    bridge.drain()
+    lines = record.path.read_bytes().splitlines(keepends=True)
+    record.path.write_bytes(b"".join(lines[:-1]))
+    bridge.drain()
+    ((kind, reason),) = problems(run)
+    assert kind == "shorter"
+    assert "The file was cut or replaced" in reason
+    assert run.steps.count() == 2
+
+
+def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    write(run, b"damaged", step(5, 2))
+    Bridge(run, 1).drain()
+    before = rows_of(run), problems(run)
+    rebuild(run.pk)
+    run.refresh_from_db()
+    assert (rows_of(run), problems(run)) == before
+    assert [kind for kind, _ in problems(run)] == ["line", "gap"]
+
+
+def test_endless_damage_fills_no_database(run: Run) -> None:
+    Record(run).started()
+    write(run, *[b"x"] * 1500)
+    Bridge(run, 1).drain()
+    assert run.record_problems.count() == 1000
+
+
+def test_the_page_of_the_run_shows_what_is_wrong(run: Run, admin_client: Client) -> None:
+    from engine.config import RunConfig
+
+    Run.objects.filter(pk=run.pk).update(config=RunConfig().model_dump(mode="json"))
+    Record(run).started()
+    write(run, b"<script>alert(1)</script>", step(3, 2))
+    Bridge(run, 1).drain()
+    page = admin_client.get(f"/runs/{run.pk}/").content.decode()
+    assert "1 problem in the record of this run: It is not complete JSON" in page
+    assert f"manage.py rebuild_run {run.pk}" in page
+    assert "<script>alert(1)" not in page
+
+
+events = st.lists(
+    st.one_of(
+        st.just("good"),
+        st.sampled_from(ABSURD),
+        st.binary(max_size=40).filter(lambda data: b"\n" not in data),
+        st.builds(lambda time: ("time", time), st.floats()),
+        st.builds(lambda tokens: ("tokens", tokens), st.integers()),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=events)
+def test_whatever_comes_between_them_good_events_are_stored(run: Run, tmp_path: Path, lines: list[Any]) -> None:
+    fresh = Run.objects.create(name="calm-otter-13", config={}, state="starting", epoch=1)
+    record = Record(fresh)
+    record.started()
+    good, seq = [], 1
+    for line in lines:
+        seq += 1
+        match line:
+            case "good":
+                good.append(seq)
+                write(fresh, step(seq, seq))
+            case (str(name), value):
+                write(fresh, step(2**62, 1, attempt=1, **{name: value}) | {"seq": seq, "step": 0})
+            case dict():
+                write(fresh, {**line, "seq": seq})
+            case _:
+                write(fresh, line)
+    Bridge(fresh, 1).drain()
+    fresh.refresh_from_db()
+    assert fresh.event_offset == record.path.stat().st_size
+    assert set(good) <= set(fresh.steps.values_list("step", flat=True))
+
+
+def test_a_lag_is_reported_once_when_it_lasts() -> None:
+    lag = Lag(60.0)
+    assert not lag.observe(10, 10, now=0.0)
+    assert not lag.observe(12, 10, now=5.0)  # behind since now
+    assert not lag.observe(20, 12, now=50.0)  # 12 has come; 20 has not
+    assert not lag.observe(30, 12, now=100.0)  # 50 s later
+    assert lag.observe(30, 12, now=111.0)
+    assert not lag.observe(40, 12, now=200.0)
