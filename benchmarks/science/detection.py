@@ -1,17 +1,17 @@
 """`python -m benchmarks.science.detection`: how well alert rules predict the collapses of the catalogue's runs.
 
-Runs are grouped in families by what was changed. Each family is evaluated with the default limits, and with limits
+Runs are grouped in families by what was changed, and no number is summed over families: a rule that detects a high
+learning rate would look as if it predicted collapses. Each family is evaluated with the default limits, and with limits
 chosen on all other families, which contain no run of its kind. Besides collapsed runs and runs that keep their success
 there are degraded ones, which lost most of it or never had any: an alert there is neither a hit nor a false alarm, and
-counted separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json` and
-prints tables.
+counted separately. Only runs that `benchmarks.science` has finished are read. Writes `docs/findings/detection.json`;
+`python -m benchmarks.science.pages` writes the tables.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -25,7 +25,6 @@ from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig, RunConfig
 from engine.diagnostics.recordings import LOST, Recording, read_recording
 from engine.diagnostics.scorecard import Score, choose, score
-from engine.statistics.proportions import wilson
 
 REVERSED, RAMP, FAST_LAKE, FAST_BANDIT, CALM = (
     "reversed bandit",
@@ -54,6 +53,11 @@ class Outcome:
 
     clear: Score
     warned: int  # degraded runs with an alert
+    degraded: int = 0
+
+    @property
+    def fired(self) -> bool:
+        return bool(self.clear.hits or self.clear.late or self.clear.false_alarms or self.warned)
 
 
 Outcomes = dict[str, list[Outcome]]  # by family, in the order of the rules
@@ -68,15 +72,13 @@ def main() -> int:
     ships = {name: evaluate(rules, family) for name, family in families.items()}
     chosen = {name: evaluate(choose(rules, elsewhere(families, name)), family) for name, family in families.items()}
     FINDINGS.joinpath("detection.json").write_text(as_json(families, ships, chosen))
-    degraded = sum(len(family.degraded) for family in families.values())
-    say(f"{runs_table(families)}\n\nDefault limits:\n\n{rules_table(ships, degraded)}")
-    say(f"\nLimits chosen on all other families:\n\n{rules_table(chosen, degraded)}")
+    say(f"{sum(len(family.clear) + len(family.degraded) for family in families.values())} runs")
     return 0
 
 
 def evaluate(rules: DetectorsConfig, family: Family) -> list[Outcome]:
     scores = zip(score(rules, family.clear), score(rules, family.degraded), strict=True)
-    return [Outcome(clear, degraded.false_alarms) for clear, degraded in scores]
+    return [Outcome(clear, degraded.false_alarms, degraded.healthy) for clear, degraded in scores]
 
 
 def is_degraded(recording: Recording) -> bool:
@@ -114,47 +116,6 @@ def family_of(experiment: Experiment, arm: Arm) -> str:
 
 def elsewhere(families: dict[str, Family], name: str) -> list[Recording]:
     return [recording for other, family in families.items() if other != name for recording in family.clear]
-
-
-def runs_table(families: dict[str, Family]) -> str:
-    lines = ["| family | runs | collapsed | degraded |", "|---|---|---|---|"]
-    for name, family in families.items():
-        count = len(family.clear) + len(family.degraded)
-        lines.append(f"| {name} | {count} | {family.collapsed} | {len(family.degraded)} |")
-    return "\n".join(lines)
-
-
-def rules_table(outcomes: Outcomes, degraded: int) -> str:
-    """One row per rule: hits in each family with collapses, then over all families."""
-    with_collapses = [name for name, of_rules in outcomes.items() if of_rules[0].clear.collapsed]
-    columns = ("rule", *with_collapses, "all hits", "median lead", "late", "false alarms", "degraded, alerted")
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for index in by_hits(outcomes):
-        rows = {name: of_rules[index] for name, of_rules in outcomes.items()}
-        scores = [one.clear for one in rows.values()]
-        leads = [lead for one in scores for lead in one.leads]
-        cells = [f"{rows[name].clear.hits}/{rows[name].clear.collapsed}" for name in with_collapses]
-        cells += [
-            share(len(leads), sum(one.collapsed for one in scores)),
-            f"{statistics.median(leads):g}" if leads else "–",
-            str(sum(one.late for one in scores)),
-            share(sum(one.false_alarms for one in scores), sum(one.healthy for one in scores)),
-            f"{sum(one.warned for one in rows.values())}/{degraded}",
-        ]
-        lines.append(f"| {scores[0].rule} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def by_hits(outcomes: Outcomes) -> list[int]:
-    """Indices of the rules, those with most hits first."""
-    count = len(next(iter(outcomes.values())))
-    return sorted(range(count), key=lambda index: -sum(of[index].clear.hits for of in outcomes.values()))
-
-
-def share(part: int, whole: int) -> str:
-    """The fraction with its 95% Wilson interval."""
-    low, high = wilson(part, whole)
-    return f"{part}/{whole} [{low:.2f}, {high:.2f}]"
 
 
 def as_json(families: dict[str, Family], ships: Outcomes, chosen: Outcomes) -> str:

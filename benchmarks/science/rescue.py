@@ -142,6 +142,16 @@ def table(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def causes_table(results: list[dict[str, Any]]) -> str:
+    """Held-out success of each seed's two continuations, by the cause of its collapse."""
+    lines = ["| cause | changed settings | same settings |", "|---|---|---|"]
+    for cause in dict.fromkeys(one["cause"] for one in results):
+        of_cause = sorted((one for one in results if one["cause"] == cause), key=lambda one: int(one["seed"]))
+        cells = [", ".join(f"{one[arm]['successes'] / one[arm]['episodes']:.3f}" for one in of_cause) for arm in ARMS]
+        lines.append(f"| {cause} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def _change(one: dict[str, Any], arm: str) -> Any:
     after = one[arm]
     return newcombe(after["successes"], after["episodes"], one["initial"], one["episodes"])

@@ -23,12 +23,13 @@ def means_table(results: Sequence[dict[str, Any]]) -> str:
     names = list(results[0]["means"]) if results else []
     lines = [f"| mean over steps | {' | '.join(arms)} |", f"{'|---' * (len(arms) + 1)}|"]
     for name in names:
-        cells = [_cell([result["means"][name] for result in results if result["arm"] == arm]) for arm in arms]
+        cells = [interval_text([result["means"][name] for result in results if result["arm"] == arm]) for arm in arms]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) if names else ""
 
 
-def _cell(values: Sequence[float]) -> str:
+def interval_text(values: Sequence[float]) -> str:
+    """The mean with its 95% t interval."""
     interval = t_interval(values)
     ends = f" [{interval.low:.3g}, {interval.high:.3g}]" if interval else ""
     return f"{mean(values):.3g}{ends}"

@@ -73,12 +73,14 @@ def _timeline(recording: Recording, rules: DetectorsConfig) -> str:
 
 def _table(scores: Sequence[Score]) -> str:
     """As Markdown."""
-    lines = ["| rule | limit | hits | median lead | late | false alarms |", "|---|---|---|---|---|---|"]
+    columns = ("rule", "limit", "hits", "median lead", "late", "false alarms", "before a collapse")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for one in scores:
         lead = f"{one.lead:g}" if one.leads else "–"
+        matched = f"{one.matched:.1f}/{one.healthy}" if one.matched is not None else "–"
         lines.append(
             f"| {one.rule} | {one.limit:g} | {one.hits}/{one.collapsed} | {lead} | {one.late} "
-            f"| {one.false_alarms}/{one.healthy} |"
+            f"| {one.false_alarms}/{one.healthy} | {matched} |"
         )
     return "\n".join(lines)
 

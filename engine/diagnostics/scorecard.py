@@ -28,6 +28,7 @@ class Score:
     leads: tuple[int, ...]  # steps from the first alert to the collapse, of each hit
     late: int
     false_alarms: int
+    matched: float | None  # false alarms before the step of a collapse, mean over the collapses; None without both
 
     @property
     def hits(self) -> int:
@@ -40,8 +41,9 @@ class Score:
 
 def score(rules: DetectorsConfig, recordings: Sequence[Recording]) -> list[Score]:
     """Each rule's score, in the order of the rules."""
+    ends = [recording.collapsed_at for recording in recordings]
     firsts = [_first_alerts(recording, rules) for recording in recordings]
-    return [_score(rule, recordings, [first.get(rule.name) for first in firsts]) for rule in rules.rules]
+    return [tally(rule.name, _limit(rule), ends, [first.get(rule.name) for first in firsts]) for rule in rules.rules]
 
 
 def _first_alerts(recording: Recording, rules: DetectorsConfig) -> dict[str, int]:
@@ -52,19 +54,32 @@ def _first_alerts(recording: Recording, rules: DetectorsConfig) -> dict[str, int
     return found
 
 
-def _score(rule: RuleConfig, recordings: Sequence[Recording], firsts: Sequence[int | None]) -> Score:
-    ends = [recording.collapsed_at for recording in recordings]
+def tally(rule: str, limit: float, ends: Sequence[int | None], firsts: Sequence[int | None]) -> Score:
+    """`ends` has the step of each run's collapse, `firsts` that of the rule's first alert; None for none.
+
+    A run that kept its success goes on for all its steps, and so has more of them in which to raise an alert than one
+    that collapses early. `matched` therefore counts its alert only up to where a collapsed run had lost its success.
+    """
     both = [(end, first) for end, first in zip(ends, firsts, strict=True) if end is not None and first is not None]
     leads = tuple(end - first for end, first in both if first < end)
+    collapses = [end for end in ends if end is not None]
+    healthy = [first for end, first in zip(ends, firsts, strict=True) if end is None]
+    alarms = [first for first in healthy if first is not None]
+    before = [sum(first < end for first in alarms) for end in collapses]
     return Score(
-        rule=rule.name,
-        limit=rule.limit if isinstance(rule, LimitRule) else 0.0,
-        collapsed=sum(end is not None for end in ends),
-        healthy=sum(end is None for end in ends),
+        rule=rule,
+        limit=limit,
+        collapsed=len(collapses),
+        healthy=len(healthy),
         leads=leads,
         late=len(both) - len(leads),
-        false_alarms=sum(end is None and first is not None for end, first in zip(ends, firsts, strict=True)),
+        false_alarms=len(alarms),
+        matched=statistics.fmean(before) if before and healthy else None,
     )
+
+
+def _limit(rule: RuleConfig) -> float:
+    return rule.limit if isinstance(rule, LimitRule) else 0.0
 
 
 def choose(rules: DetectorsConfig, recordings: Sequence[Recording], *, false_alarms: int = 0) -> DetectorsConfig:

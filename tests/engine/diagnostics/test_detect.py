@@ -11,7 +11,7 @@ from engine.__main__ import main
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import Recording, read_recording, replay
 from engine.diagnostics.rule_config import AboveConfig
-from engine.diagnostics.scorecard import choose, score
+from engine.diagnostics.scorecard import choose, score, tally
 from engine.errors import RunDirectoryError
 
 SUCCESS, KL = "rollout/success", "policy/kl"
@@ -90,6 +90,14 @@ def test_an_alert_before_the_collapse_is_a_hit_with_its_lead_and_one_after_it_is
     [found] = score(RULES, [COLLAPSED, late, HEALTHY, false])
     assert (found.collapsed, found.healthy) == (2, 2)
     assert (found.hits, found.leads, found.late, found.false_alarms) == (1, (3,), 1, 1)
+
+
+def test_false_alarms_count_up_to_the_steps_at_which_runs_had_collapsed() -> None:
+    # alerts of healthy runs at steps 3 and 20, collapses at steps 2, 10 and 30: 0, 1 and 2 alerts come before them
+    found = tally("fast", 0.3, ends=[2, 10, 30, None, None, None], firsts=[1, None, 40, 3, 20, None])
+    assert (found.hits, found.late, found.false_alarms, found.matched) == (1, 1, 2, 1.0)
+    assert tally("fast", 0.3, ends=[None], firsts=[3]).matched is None
+    assert tally("fast", 0.3, ends=[5], firsts=[3]).matched is None
 
 
 def test_a_limit_is_chosen_for_hits_then_lead_without_false_alarms() -> None:

@@ -1,0 +1,117 @@
+"""What the pages of findings have from recorded data: tables, figures, and the list of questions with their answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import fmean
+from textwrap import fill
+from typing import Any
+
+from benchmarks.science import detection_tables, rescue, verdicts
+from benchmarks.science.__main__ import FINDINGS
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.experiment import Experiment
+from benchmarks.science.table import interval_text, table
+from engine.metrics import describe
+
+BUCKETS = range(1, 7)
+WIDTH = 120  # of a line of the docs
+INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "  ", "break_on_hyphens": False}
+OTHERS = ("detection", "verdicts", "rescue")  # pages that are no experiment
+SIGNS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "less than 90% of responses are well-formed": ("rollout/parse_ok_rate", lambda now, first: now < 0.9),
+    "success is below half of its initial value": ("rollout/success", lambda now, first: now < first / 2),
+    "entropy is above 1.5 times its initial value": ("policy/entropy", lambda now, first: now > 1.5 * first),
+    "mutual information is below half of its initial value": (
+        "collapse/mi_ratio",
+        lambda now, first: now < first / 2,
+    ),
+}
+
+
+def block(name: str) -> str:
+    """The text between the markers of this name."""
+    if name in EXPERIMENTS:
+        return experiment_block(EXPERIMENTS[name])
+    return BLOCKS[name]()
+
+
+def results_of(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((FINDINGS / f"{name}.json").read_text())
+    return found
+
+
+def experiment_block(experiment: Experiment) -> str:
+    results = results_of(experiment.name)
+    titles = [describe(name).title for name in experiment.curves]
+    figure = f"![{', '.join(titles)}]({experiment.name}.svg)"
+    return f"{table(results)}\n\n{figure}"
+
+
+def first_steps() -> str:
+    """Of each seed of the learning-rate ramp, the first step at which a sign shows."""
+    results = sorted(results_of("along_a_collapse"), key=lambda one: int(one["seed"]))
+    lines = [f"| first step at which | {' | '.join('seed ' + str(one['seed']) for one in results)} |"]
+    lines.append("|---" * (1 + len(results)) + "|")
+    for title, (metric, shows) in SIGNS.items():
+        lines.append(f"| {title} | {' | '.join(_first(one['curves'][metric], shows) for one in results)} |")
+    lines.append(f"| success stays below 5% | {' | '.join(str(one['collapsed_at']) for one in results)} |")
+    return "\n".join(lines)
+
+
+def _first(curve: Sequence[Sequence[float]], shows: Callable[[float, float], bool]) -> str:
+    start = curve[0][1]
+    return str(next((int(step) for step, value in curve if shows(value, start)), "–"))
+
+
+def buckets_table(name: str) -> str:
+    """Gradient norms by bucket of within-group reward std, as means over the measured steps."""
+    results = results_of(name)
+    arms = list(dict.fromkeys(one["arm"] for one in results))
+    lines = [f"| bucket by reward std | {' | '.join(map(str, BUCKETS))} |", "|---" * (1 + len(BUCKETS)) + "|"]
+    for arm in arms:
+        means = [one["means"] for one in results if one["arm"] == arm]
+        of = f"{arm}: " if len(arms) > 1 else ""
+        for title, key in (("reward std", "reward_std"), ("task gradient", "task"), ("entropy gradient", "entropy")):
+            values = [[one[f"gradient/bucket_{number}/{key}"] for one in means] for number in BUCKETS]
+            cells = [interval_text(found) if key == "task" else f"{fmean(found):.2g}" for found in values]
+            lines.append(f"| {of}{title} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """A line for each page: its question and its first paragraph, which is the answer."""
+    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages())
+
+
+def pages() -> list[str]:
+    """Experiments in the order of the catalogue, then the others in theirs, then those of neither."""
+    known = [*EXPERIMENTS, *OTHERS]
+    return sorted(
+        (path.stem for path in FINDINGS.glob("*.md")),
+        key=lambda name: (known.index(name) if name in known else len(known), name),
+    )
+
+
+def _line(path: Path) -> str:
+    """The paragraph may be in bold and over several lines."""
+    title, answer = path.read_text().split("\n\n")[:2]
+    plain = " ".join(answer.split()).removeprefix("**").removesuffix("**")
+    return f"* [{title.removeprefix('# ')}](findings/{path.name})\n{fill(plain, WIDTH, **INDENTED)}"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "index": index,
+    "first_steps": first_steps,
+    "gradient_buckets": lambda: buckets_table("gradient_by_reward_std"),
+    "families": detection_tables.runs_table,
+    "default_limits": detection_tables.default_limits,
+    "without_collapses": detection_tables.without_collapses,
+    "chosen_limits": detection_tables.chosen_limits,
+    "first_signs": lambda: verdicts.table(verdicts.recorded_runs()),
+    "stages": lambda: verdicts.stages_table(verdicts.recorded_runs()),
+    "rescue_causes": lambda: rescue.causes_table(results_of("rescue")),
+    "rescue": lambda: rescue.table(results_of("rescue")),
+}

@@ -1,0 +1,68 @@
+"""The pages of findings: each has its question, its answer, what recorded data says, and links that lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.science.__main__ import FINDINGS
+from benchmarks.science.blocks import buckets_table, index, pages
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.detection_tables import recorded_outcomes
+from benchmarks.science.pages import PART, written
+
+INDEX = FINDINGS.with_suffix(".md")
+PAGES = [INDEX, *sorted(FINDINGS.glob("*.md"))]
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)#\s]+)")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_what_is_made_from_recorded_data_is_up_to_date(path: Path) -> None:
+    text = path.read_text()
+    assert PART.search(text) or path.stem == "slow_collapse"
+    assert written(text) == text, "run python -m benchmarks.science.pages"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_and_figures_lead_to_files(path: Path) -> None:
+    targets = [found for found in LINK.findall(path.read_text()) if "://" not in found]
+    assert [found for found in targets if not (path.parent / found).exists()] == []
+
+
+def test_every_experiment_has_a_page_with_its_question_and_its_results() -> None:
+    for experiment in EXPERIMENTS.values():
+        text = (FINDINGS / f"{experiment.name}.md").read_text()
+        assert text.startswith(f"# {experiment.question}\n")
+        assert f"<!-- results: {experiment.name} -->" in text
+
+
+def test_the_index_has_the_question_and_the_answer_of_every_page() -> None:
+    assert len(pages()) == len(list(FINDINGS.glob("*.md")))
+    for name in pages():
+        title, answer = (FINDINGS / f"{name}.md").read_text().split("\n\n")[:2]
+        assert f"* [{title.removeprefix('# ')}](findings/{name}.md)" in index()
+        assert answer.startswith("**") and answer.endswith("**"), f"{name}: the answer is the first paragraph, in bold"
+
+
+def test_the_arms_that_reuse_rollouts_make_as_many_updates() -> None:
+    # 60 x 2 x 1, 12 x 2 x 5, 6 x 2 x 10: steps, mini-batches, passes
+    experiment = EXPERIMENTS["online"]
+    configs = [experiment.config(arm, 1) for arm in experiment.arms]
+    updates = [config.steps * config.optimizer.updates_per_step * config.optimizer.epochs for config in configs]
+    assert updates == [120, 120, 120]
+    assert "120 updates" in (FINDINGS / "online.md").read_text()
+
+
+def test_the_size_of_updates_detects_a_high_rate_where_runs_both_collapse_and_recover() -> None:
+    rules = {name: {one.clear.rule: one.clear for one in of} for name, of in recorded_outcomes().items()}
+    lake, bandit = rules["FrozenLake, 10 x rate"]["kl_high"], rules["bandit, 5 or 10 x rate"]["kl_high"]
+    assert (lake.hits + bandit.hits, lake.collapsed + bandit.collapsed) == (5, 12)
+    assert (lake.false_alarms + bandit.false_alarms, lake.healthy + bandit.healthy) == (14, 20)
+
+
+def test_gradients_by_bucket_are_means_over_seeds_with_an_interval() -> None:
+    lines = buckets_table("gradient_by_reward_std").splitlines()
+    assert lines[0] == "| bucket by reward std | 1 | 2 | 3 | 4 | 5 | 6 |"
+    assert lines[3].startswith("| task gradient | 0.0897 [-0.113, 0.292] |")
