@@ -14,6 +14,7 @@
 | one configuration, over training seeds and over problems | `seeds_and_problems` |
 | measures of an evaluation beside success, over problems | `measures` |
 | updates or seconds to a success rate | `time_to_success` |
+| results against what they cost | `pareto` |
 
 scipy takes most of a second to import, so functions import it where they need it: Wilson and Newcombe do without.
 """

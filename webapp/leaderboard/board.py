@@ -95,7 +95,7 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
         board.unlisted_baseline = "no longer exists" if pinned is None else "was evaluated under other conditions"
         pinned = None
     board.pinned = pinned is not None
-    matching = _matching(suite, board.key, query)
+    matching = matching_entries(suite, board.key, query)
     if query.by_configuration:
         _fill_configurations(board, matching, pinned, most)
     else:
@@ -104,7 +104,8 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     return board
 
 
-def _matching(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entry]:
+def matching_entries(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entry]:
+    """Those with the key that the filter leaves."""
     found = Entry.objects.filter(suite=suite, key=key)
     for word in query.text.casefold().split():
         found = found.filter(text__contains=word)

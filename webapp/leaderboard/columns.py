@@ -167,6 +167,7 @@ def _all() -> list[Column]:
 
 COLUMNS = {column.key: column for column in _all()}
 SETS = {"results": "Results", "cost": "Training cost"}
+COSTS = ("updates", "env_turns", "generated", "hours")  # that a measure can be charted against
 
 
 def shown_in(show: str, *, samples: int) -> list[Column]:

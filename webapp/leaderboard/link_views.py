@@ -57,8 +57,7 @@ def public(request: HttpRequest, secret: str) -> HttpResponse:
     board = read_board(link.suite, query, **({"most": MOST_EXPORTED} if form else {}))
     if form:
         return exported(board, form)
-    context = {**board_context(board), "public": True}
-    return render(request, "leaderboard/public.html", context)
+    return render(request, "leaderboard/public.html", board_context(board, public=True))
 
 
 def _page(request: HttpRequest, user: User, *, fresh: str = "", error: str = "") -> HttpResponse:

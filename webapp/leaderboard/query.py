@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from webapp.leaderboard.columns import COLUMNS, SETS
+from webapp.leaderboard.columns import COLUMNS, COSTS, SETS, Column
 from webapp.suites.models import PolicyKind
 from webapp.whole_numbers import whole_number
 
@@ -30,7 +30,14 @@ class BoardQuery:
     baseline: int | None = None
     key: str = ""
     show: str = "results"
+    against: str = ""  # the cost that a chart is against; empty: no chart
     page: int = 1
+
+    @property
+    def measure(self) -> Column:
+        """What rows are ranked and charted by: the column that they are sorted by, or success if it is no measure."""
+        column = COLUMNS[self.sort]
+        return column if column.measure else COLUMNS["success"]
 
     def address(self, **changes: object) -> str:
         """The query string with these changes, without what is at its default."""
@@ -45,6 +52,7 @@ class BoardQuery:
             "baseline": "" if one.baseline is None else str(one.baseline),
             "key": one.key,
             "show": "" if one.show == "results" else one.show,
+            "against": one.against,
             "page": "" if one.page == 1 else str(one.page),
         }
         return urlencode({name: value for name, value in parts.items() if value})
@@ -62,6 +70,7 @@ def read_query(given: Mapping[str, str]) -> BoardQuery:
     if column not in COLUMNS:
         column, ascending = "success", False
     policy, show, key = given.get("policy", ""), given.get("show", ""), given.get("key", "")[:SHORT_KEY]
+    against = given.get("against", "")
     return BoardQuery(
         suite=given.get("suite", "")[:60],
         text=given.get("q", "").strip()[:LONGEST_TEXT],
@@ -72,5 +81,6 @@ def read_query(given: Mapping[str, str]) -> BoardQuery:
         baseline=whole_number(given.get("baseline", "")),
         key=key if all(digit in "0123456789abcdef" for digit in key) else "",
         show=show if show in SETS else "results",
+        against=against if against in COSTS else "",
         page=min(LAST_PAGE, max(1, whole_number(given.get("page", "")) or 1)),
     )

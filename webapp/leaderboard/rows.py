@@ -31,16 +31,27 @@ class Row:
     @property
     def seeds(self) -> int:
         """Training seeds that the row is the mean of."""
-        return len(self.group.members) if self.group else 1
+        return max(1, len(self.members))
+
+    @property
+    def name(self) -> str:
+        """The model, or of several seeds what they have in common."""
+        entry = self.entry
+        return entry.name if self.seeds == 1 else entry.preset or entry.model or entry.name
+
+    @property
+    def scores(self) -> list[float]:
+        """Success of each training seed."""
+        return [one.success for one in self.members or [self.entry]]
 
     @property
     def success(self) -> float:
-        return self.group.success if self.group else self.entry.success
+        return fmean(self.scores)
 
     @property
     def interval(self) -> Interval:
         """The one that is drawn: over problems, and of several seeds over those."""
-        over_seeds = self.group.seed_interval if self.group else None
+        over_seeds = t_interval(self.scores)
         if over_seeds is None:
             return Interval(self.entry.low, self.entry.high)
         return Interval(max(0.0, over_seeds.low), min(1.0, over_seeds.high))
@@ -74,7 +85,7 @@ class Row:
     @property
     def dots(self) -> list[str]:
         """Positions of the training seeds."""
-        return [f"{score * BAR:.1f}" for score in self.group.scores] if self.group and self.seeds > 1 else []
+        return [f"{score * BAR:.1f}" for score in self.scores] if self.seeds > 1 else []
 
 
 def _ends(entry: Entry, column: Column) -> tuple[float | None, float | None]:

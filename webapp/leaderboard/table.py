@@ -39,11 +39,6 @@ class TableRow:
             return ""
         return str(self.row.standing.ranks or self.row.rank or "")
 
-    @property
-    def title(self) -> str:
-        """Of a configuration with several seeds."""
-        return self.row.entry.preset or self.row.entry.model or self.row.entry.name
-
 
 def heads(board: Board) -> dict[str, Head]:
     """By the key of the column. Configurations are sorted by success only."""

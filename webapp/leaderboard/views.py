@@ -14,6 +14,7 @@ from webapp.evaluations.run_tables import run_tables
 from webapp.leaderboard.board import Board, read_board
 from webapp.leaderboard.cells import p_text
 from webapp.leaderboard.columns import SETS
+from webapp.leaderboard.cost_chart import cost_links, read_cost_chart
 from webapp.leaderboard.entries import add_new_entries
 from webapp.leaderboard.exports import FORMATS, as_json
 from webapp.leaderboard.models import Entry
@@ -96,7 +97,7 @@ def listed_suites() -> list[Suite]:
     return list(found.order_by("-entries_count", "name"))
 
 
-def board_context(board: Board) -> dict[str, Any]:
+def board_context(board: Board, *, public: bool = False) -> dict[str, Any]:
     query = board.query
     pages = {
         name: query.address(page=number)
@@ -110,6 +111,10 @@ def board_context(board: Board) -> dict[str, Any]:
         "rows": table_rows(board),
         "others": other_rows(board),
         "pages": pages,
+        "chart": read_cost_chart(board, public=public),
+        "costs": cost_links(board),
+        "without_chart": query.address(against="", page=query.page),
+        "public": public,
         "unpinned": query.address(baseline=None),
         "folded": query.address(by_configuration=not query.by_configuration, sort="success", ascending=False),
         "here": query.address(suite=board.suite.name, page=query.page),

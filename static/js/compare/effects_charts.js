@@ -55,7 +55,7 @@ export async function drawParallel(host, { runs, fields, title }) {
   const axes = [...fields, outcome];
   const scales = axes.map(scaleOf);
   const shades = runs.map((_, i) => scales[scales.length - 1].positions[i]);
-  const { css, base } = looks(host);
+  const { css, base } = looksOf(host);
   const x = axes.map((_, i) => i);
   const order = runs.map((_, i) => i).sort((one, other) => shades[one] - shades[other]); // the best on top
   /** @type {Trace[]} */
@@ -117,7 +117,7 @@ export async function drawParallel(host, { runs, fields, title }) {
  * @param {{ runs: EffectRun[], field: SettingField, title: string }} content
  */
 export async function drawScatter(host, { runs, field, title }) {
-  const { css, base } = looks(host);
+  const { css, base } = looksOf(host);
   const { numbers, values } = field;
   const levels = [...new Set(values)];
   const positive = numbers?.every((value) => value > 0) && Math.max(...numbers) / Math.min(...numbers) >= WIDE;
@@ -170,7 +170,7 @@ async function react(host, traces, layout) {
 }
 
 /** @param {HTMLElement} host */
-function looks(host) {
+export function looksOf(host) {
   const style = getComputedStyle(host);
   const css = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   const base = {

@@ -202,14 +202,19 @@ def test_a_suite_with_more_rows_than_pairs_are_compared_with_the_best(monkeypatc
 
 def test_the_address_says_everything_and_nothing_that_is_usual() -> None:
     assert BoardQuery(suite="s").address() == "suite=s"
-    full = "suite=s&q=x+y&policy=endpoint&sort=tokens&as=configuration&baseline=7&key=abc&show=cost&page=3"
+    full = (
+        "suite=s&q=x+y&policy=endpoint&sort=tokens&as=configuration&baseline=7&key=abc&show=cost&against=hours&page=3"
+    )
     query = read_query({
         "suite": "s", "q": "x y", "policy": "endpoint", "sort": "tokens", "as": "configuration", "baseline": "7",
-        "key": "abc", "show": "cost", "page": "3",
+        "key": "abc", "show": "cost", "against": "hours", "page": "3",
     })  # fmt: skip
     assert query.address(page=3) == full
     assert query.sorted_by("tokens") == full.replace("sort=tokens", "sort=-tokens").removesuffix("&page=3")
-    assert read_query({"sort": "nonsense", "policy": "?", "baseline": "²", "key": "xyz", "page": "0"}) == BoardQuery()
+    assert (
+        read_query({"sort": "nonsense", "policy": "?", "baseline": "²", "key": "xyz", "page": "0", "against": "?"})
+        == BoardQuery()
+    )
 
 
 def test_the_page_shows_ties_intervals_and_links(browser: Client) -> None:
