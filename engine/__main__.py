@@ -152,6 +152,12 @@ def inspect_model_main(argv: list[str]) -> int:
     return inspect_main(argv)
 
 
+def export_main(argv: list[str]) -> int:
+    from engine.model_export.command import export_main as export
+
+    return export(argv)
+
+
 def environment_calls_main(argv: list[str]) -> int:
     from engine.environment_calls.server import serve_main
 
@@ -173,6 +179,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "environment-calls": environment_calls_main,
     "preflight": preflight_main,
     "inspect-model": inspect_model_main,
+    "export": export_main,
 }
 
 if __name__ == "__main__":

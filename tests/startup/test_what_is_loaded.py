@@ -55,6 +55,7 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         "engine.statistics.clustered",
         "engine.cluster.checks",  # a form checks what a cluster can do
         "engine.cluster.environment_actors",  # there may be many, and each must start fast
+        "engine.model_export.card",
         "engine.evaluation.command",  # an endpoint is evaluated without torch
     ],
 )

@@ -1,5 +1,5 @@
 """A checkpoint as a tar archive, read file by file while it is sent: weights and configuration, not the optimiser's
-state. Links are not followed, since code in an environment can create one in the run's directory."""
+state, and a model card. Links are not followed, since code in an environment can create one in the run's directory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from webapp.run_pages.model_card import model_card
 from webapp.runs.config_file import as_toml
 from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
@@ -68,8 +69,8 @@ def archive_of(run: Run, checkpoint: Checkpoint) -> Archive | None:
     if not opened:
         return None
     root = f"{run.pk}-step_{checkpoint.step}"
-    config = as_toml(current(run)).encode()
-    parts: list[tuple[str, BinaryIO, int]] = [("config.toml", io.BytesIO(config), len(config))]
+    made = {"config.toml": as_toml(current(run)).encode(), "model/README.md": model_card(run, checkpoint.step).encode()}
+    parts: list[tuple[str, BinaryIO, int]] = [(name, io.BytesIO(text), len(text)) for name, text in made.items()]
     parts += [(str(name), file, os.fstat(file.fileno()).st_size) for name, file in opened]
     members = [
         Member(header=_header(f"{root}/{name}", size, checkpoint.time), file=file, size=size)

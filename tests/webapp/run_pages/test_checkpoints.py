@@ -8,9 +8,12 @@ import tarfile
 import pytest
 from django.test import Client
 
+from engine.events import EvaluationCompleted
+from engine.statistics.proportions import wilson
+from tests.builders.suites import suite_evaluation
 from tests.webapp.runs.rows import a_run
 from webapp.evaluations.models import EvaluationRequest
-from webapp.runs.models import Checkpoint, Run
+from webapp.runs.models import Checkpoint, Run, RunEvent
 from workers.app import app
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +48,9 @@ def archive(browser: Client, run: Run, step: int = 4) -> tuple[tarfile.TarFile, 
 def test_a_download_has_the_weights_and_the_configuration_and_its_size(browser: Client, run: Run) -> None:
     found, size = archive(browser, run)
     top = f"{run.pk}-step_4"
-    assert found.getnames() == [f"{top}/config.toml", f"{top}/model/config.json", f"{top}/model/model.safetensors"]
+    assert found.getnames() == [
+        f"{top}/{name}" for name in ("config.toml", "model/README.md", "model/config.json", "model/model.safetensors")
+    ]
     member = found.extractfile(f"{top}/model/model.safetensors")
     config = found.extractfile(f"{top}/config.toml")
     assert member is not None
@@ -53,6 +58,29 @@ def test_a_download_has_the_weights_and_the_configuration_and_its_size(browser: 
     assert member.read() == WEIGHTS
     assert b"[rollout]" in config.read()
     assert size % tarfile.BLOCKSIZE == 0
+
+
+def test_the_model_card_of_a_download_has_what_the_checkpoint_achieved(browser: Client, run: Run) -> None:
+    """On held-out problems of the run, and 3 of 4 on a suite; not what other checkpoints did."""
+    fields = {
+        "environment": "Lake", "episodes": 8, "mean_return": 0.5, "first_seed": 0, "temperature": 1.0, "seconds": 1.0,
+    }  # fmt: skip
+    for seq, (step, successes) in enumerate([(3, 2), (4, 6)], start=1):
+        low, high = wilson(successes, 8)
+        event = EvaluationCompleted(
+            seq=seq, attempt=1, step=step, successes=successes, success=successes / 8, low=low, high=high, **fields
+        )
+        RunEvent.of(run, event).save()
+        solved = ["1", "1", "1", "0"] if step == 4 else ["0"] * 4
+        suite_evaluation({"Bandit": solved}, policy="checkpoint", run=run, run_name=run.name, step=step)
+    opened = archive(browser, run)[0].extractfile(f"{run.pk}-step_4/model/README.md")
+    assert opened is not None
+    card = opened.read().decode()
+    assert f"# {run.name}, step 4" in card
+    assert "| Lake | 8 | 0.750 | 0.409 to 0.929 | 1 | 0 |" in card
+    assert card.count("| Lake |") == 1
+    assert "| bandits v1 | Bandit | 4 | 4 | 0.750 |" in card
+    assert card.count("| Bandit |") == 1
 
 
 def test_a_download_follows_no_link_out_of_the_checkpoint(browser: Client, run: Run) -> None:
@@ -64,7 +92,7 @@ def test_a_download_follows_no_link_out_of_the_checkpoint(browser: Client, run: 
     (model / "folder").symlink_to(secret)
     (run.directory / "checkpoints/step_4/adapter").symlink_to(secret)
     names = archive(browser, run)[0].getnames()
-    assert len(names) == 3
+    assert len(names) == 4
     assert not any("link" in name or "key" in name for name in names)
     Checkpoint.objects.create(run=run, step=5, path="../secret", bytes=1, reason="final", time=1.0)
     assert browser.get(f"/runs/{run.pk}/checkpoints/5/download/").status_code == 404
