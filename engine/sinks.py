@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from engine.events import (
@@ -27,8 +28,9 @@ def print_event(event: Event) -> None:
     """Prints one line of progress on standard output; in a file with its time and level."""
     if line := describe(event):
         shown = line if sys.stdout.isatty() else stamped(level_of(event), line, at=event.time)
-        sys.stdout.write(shown + "\n")
-        sys.stdout.flush()
+        with contextlib.suppress(OSError):  # the log of a run may be on a full disk; the event is recorded already
+            sys.stdout.write(shown + "\n")
+            sys.stdout.flush()
 
 
 def level_of(event: Event) -> str:

@@ -9,15 +9,20 @@ alive     old         any        stalled (suspended, or blocked in native code)
 unknown   fresh       any        healthy
 unknown   old         any        lost
 gone      any         any        ended
+
+Where its disk is full, an engine waits for room: it is stalled, whatever its heartbeat, which needs room too.
 """
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import time
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
+from engine.disk_room import LEAST_FREE
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers.limits import Limits
@@ -40,6 +45,7 @@ class Evidence:
     progress_age: float
     state: str
     progress_limit: float
+    disk_full: bool = False  # of the run directory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +58,8 @@ class Assessment:
 def assess(evidence: Evidence, limits: Limits) -> Assessment:
     if evidence.liveness is Liveness.GONE:
         return Assessment(condition=Condition.ENDED)
+    if evidence.disk_full and evidence.progress_age > limits.disk_full:
+        return _no_room(evidence)
     silent = evidence.beat_age > limits.silent
     if evidence.liveness is Liveness.UNKNOWN:
         return _lost(evidence) if silent else Assessment(condition=Condition.HEALTHY)
@@ -67,6 +75,15 @@ def _lost(evidence: Evidence) -> Assessment:
         condition=Condition.LOST,
         reason=f"The engine runs on another machine and has sent no heartbeat for {_ago(evidence.beat_age)}.",
         remedy="If that machine will not come back, stop the run and resume it here from its newest checkpoint.",
+    )
+
+
+def _no_room(evidence: Evidence) -> Assessment:
+    return Assessment(
+        condition=Condition.STALLED,
+        reason="The disk of the run directory is full, and the engine has made no progress for "
+        f"{_ago(evidence.progress_age)}: it waits for room.",
+        remedy="Free space on that disk: the run then continues by itself.",
     )
 
 
@@ -98,6 +115,13 @@ def progress_limit(run: Run, limits: Limits) -> float:
     recent = run.steps.order_by("-step").values_list("metrics", flat=True)[:MEDIAN_OVER_STEPS]
     times = [metrics["time/step"] for metrics in recent if "time/step" in metrics]
     return max(limits.stalled, 10 * statistics.median(times)) if times else limits.stalled
+
+
+def is_full(directory: Path) -> bool:
+    try:
+        return shutil.disk_usage(directory).free < LEAST_FREE
+    except OSError:
+        return False
 
 
 class AssessmentTimer:

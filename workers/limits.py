@@ -18,6 +18,7 @@ class Limits:
     file_poll: float = 0.02  # between readings of the size of events.jsonl
     requests: float = 0.5  # between readings of the requests in the row
     assess: float = 5.0
+    disk_full: float = 15.0  # without progress, where the disk of the run directory is full
     silent: float = 60.0  # without a heartbeat: twelve periods of the engine
     stalled: float = 300.0  # without progress, or ten median steps if that is longer
     starting: float = 600.0  # from start to the first event; loading a large model takes minutes

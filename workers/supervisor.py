@@ -26,7 +26,7 @@ from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
 from workers import lease
 from workers.bridge import Bridge
-from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, progress_limit
+from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, is_full, progress_limit
 from workers.control import write_control, write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, Escalation, handle_of_child
@@ -245,6 +245,7 @@ class Supervisor:
             progress_age=self.pulse.progress_age(),
             state=self.run.state,
             progress_limit=progress_limit(self.run, self.limits),
+            disk_full=is_full(self.run.directory),
         )
 
     def _act_on(self, assessment: Assessment) -> None:

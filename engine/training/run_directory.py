@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from engine.config import RunConfig
+from engine.disk_room import DiskRoom
 from engine.errors import RunDirectoryError
 from engine.event_lines import line_of, parse_event
 from engine.events import Event
@@ -89,9 +90,15 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class EventLog:
-    """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first."""
+    """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first.
 
-    def __init__(self, path: Path, *, attempt: int, epoch: int, sinks: list[Sink] | None = None) -> None:
+    `room` decides whether an event waits where the disk is full; without it, none does.
+    """
+
+    def __init__(
+        self, path: Path, *, attempt: int, epoch: int, sinks: list[Sink] | None = None, room: DiskRoom | None = None
+    ) -> None:
+        self.room = room or DiskRoom(path.parent)
         self.attempt = attempt
         self.epoch = epoch
         self.sinks = sinks or []
@@ -103,11 +110,12 @@ class EventLog:
     def emit(self, event: Event) -> Event:
         """Stamps the event and appends it; returns it as recorded.
 
-        `OSError` if it cannot be written, on a full disk for example; the file then has no part of it.
+        `OSError` if it cannot be written; the file then has no part of it.
         """
         with self._lock:
             recorded = event.stamped(seq=self.seq + 1, time=time.time(), attempt=self.attempt, epoch=self.epoch)
-            self._append(line_of(recorded))
+            line = line_of(recorded)
+            self.room.write(lambda: self._append(line))
             self.seq, self.step = recorded.seq, max(self.step, recorded.step)
             for sink in self.sinks:
                 sink(recorded)

@@ -28,7 +28,7 @@ class CheckpointSaver:
     def save(self, reason: CheckpointReason, *, first_signs: set[int]) -> None:
         """`first_signs`: steps at which a sign that may become an alert began; the last checkpoint before each is
         kept."""
-        path = self.backend.save(self.directory.checkpoints, self.progress)
+        path = self.events.room.write(lambda: self.backend.save(self.directory.checkpoints, self.progress))
         self.good.just_written(path)
         kept, best = self._prune(first_signs)
         self.saved_step = self.progress.step

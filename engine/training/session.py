@@ -13,6 +13,7 @@ import torch
 
 from engine.config import RunConfig
 from engine.config.live import with_changes
+from engine.disk_room import DiskRoom
 from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
@@ -42,8 +43,9 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
     attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
     epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
     directory = RunDirectory(run_directory)
-    events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks)
     control = Control(directory.control, epoch=epoch)
+    room = DiskRoom(directory.path, check_cancelled=control.check_cancelled)
+    events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks, room=room)
     control.install_signal_handlers()
     state: dict[str, Any] = {"step": 0, "phase": "loading"}
 
@@ -67,6 +69,8 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             events.emit(RunFinished(step=step, outcome="stopped", reason="Stopped before the model was loaded."))
             return EXIT_DONE
         except (Exception, SystemExit) as error:  # an environment may call sys.exit, which must be reported too
+            if room.gave_up:  # nothing can be written: the newest checkpoint is what is left
+                return EXIT_INTERRUPTED
             step = int(progress()["step"])
             events.emit(_failure(step, error))
             return EXIT_FAILED

@@ -174,7 +174,7 @@ class Trainer:
         with self._timed("capture", times):
             credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
             decided = {index: index in credited for index in usable} if self.config.filter.selects else {}
-            recording = self.recorder.training(step, trajectories, credited, decided)
+            recording = self.events.room.write(lambda: self.recorder.training(step, trajectories, credited, decided))
         seconds = time.monotonic() - started
         self.progress.step = step
         self.progress.tokens += sampled
@@ -201,7 +201,9 @@ class Trainer:
             return {}
         found = collapse_metrics(self.backend, trajectories, self.config, step=step, smoothed=self.smoothed)
         if self.config.diagnostics.template_similarity:
-            found |= template_metrics(self.directory.templates, trajectories, self.config, step=step)
+            found |= self.events.room.write(
+                lambda: template_metrics(self.directory.templates, trajectories, self.config, step=step)
+            )
         return found
 
     def _detect(self, step: int, metrics: Metrics) -> None:
@@ -250,7 +252,8 @@ class Trainer:
                 for environment in self.config.environments
             ]
         played = [trajectory for result in results for trajectory in result.trajectories]
-        self.recorder.report(self.recorder.held_out(step, played), self.events)
+        recording = self.events.room.write(lambda: self.recorder.held_out(step, played))
+        self.recorder.report(recording, self.events)
         completed = [result.event(step, final=final) for result in results]
         for result, evaluation in zip(results, completed, strict=True):
             self.events.emit(evaluation)

@@ -98,6 +98,23 @@ def test_the_condition_of_an_engine_follows_its_process_heartbeat_and_progress(
     assert assess(evidence, LIMITS).condition is condition
 
 
+@pytest.mark.parametrize(("progress", "condition"), [(14.0, Condition.HEALTHY), (16.0, Condition.STALLED)])
+def test_an_engine_whose_disk_is_full_is_stalled_as_soon_as_it_makes_no_progress(
+    progress: float, condition: Condition
+) -> None:
+    evidence = Evidence(
+        liveness=Liveness.ALIVE,
+        beat_age=1.0,
+        progress_age=progress,
+        state=RunState.RUNNING,
+        progress_limit=300.0,
+        disk_full=True,
+    )
+    found = assess(evidence, Limits())
+    assert found.condition is condition
+    assert (condition is Condition.STALLED) == ("Free space on that disk" in found.remedy)
+
+
 @pytest.mark.django_db
 def test_the_progress_limit_is_ten_median_steps_and_at_least_five_minutes() -> None:
     run = Run.objects.create(name="r", config={}, state="running")

@@ -1,0 +1,149 @@
+"""A run on a disk that fills up waits for room, and loses nothing. The disk is a real one, of a few megabytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.disk_room import DiskRoom
+from engine.events import PhaseChanged
+from engine.training.checkpoint_folder import checkpoints, is_valid
+from engine.training.run_directory import EventLog
+from tests.engine.models import save_small_model
+from tests.engine.training.test_runs import events_of, run_config, steps_of, wait_for_step
+
+DISK = 24 << 20
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "disk"
+    path.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", path], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("needs the right to mount a file system")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Leaves no byte."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for size in (1 << 16, 1 << 10, 1):
+            try:
+                while True:
+                    file.write(b"0" * size)
+            except OSError:
+                continue
+    return filler
+
+
+def start(model: Path, directory: Path) -> subprocess.Popen[bytes]:
+    directory.mkdir()
+    config = run_config(
+        model,
+        steps=400,
+        checkpoint={"every": 2, "keep": 1},
+        capture={"keep_steps": 2},
+        evaluation={"every": 0, "at_start": False, "final_episodes": 4},
+    )
+    (directory / "config.json").write_text(config.model_dump_json())
+    command = [sys.executable, "-m", "engine", "train", str(directory / "config.json"), "--run-dir", str(directory)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+
+
+def wait_until_it_waits(directory: Path, process: subprocess.Popen[bytes]) -> int:
+    """The step at which nothing more is recorded for two seconds."""
+    deadline, newest, since = time.monotonic() + 120, -1, time.monotonic()
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the engine ended"
+        size = (directory / "events.jsonl").stat().st_size
+        if size != newest:
+            newest, since = size, time.monotonic()
+        elif time.monotonic() - since > 2:
+            return max(steps_of(directory))
+        time.sleep(0.1)
+    raise AssertionError("it never waited")
+
+
+@pytest.mark.slow
+def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint(tmp_path: Path, disk: Path) -> None:
+    directory = disk / "run"
+    process = start(save_small_model(tmp_path / "model"), directory)
+    try:
+        wait_for_step(directory, 3, process)
+        filler = fill(disk)
+        waited_at = wait_until_it_waits(directory, process)
+        filler.unlink()
+        wait_for_step(directory, waited_at + 4, process)
+        (directory / "control.json").write_text(json.dumps({"request": "stop", "epoch": 0}))
+        assert process.wait(timeout=60) == 0
+    finally:
+        process.kill()
+        process.wait()
+    events = events_of(directory)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert sorted(steps_of(directory)) == list(range(1, max(steps_of(directory)) + 1))
+    assert all(is_valid(path) for path in checkpoints(directory / "checkpoints"))
+    assert not list(disk.rglob("*.part"))
+
+
+@pytest.mark.slow
+def test_a_run_that_waits_for_room_can_be_interrupted_and_resumes_from_its_checkpoint(
+    tmp_path: Path, disk: Path
+) -> None:
+    directory = disk / "run"
+    process = start(save_small_model(tmp_path / "model"), directory)
+    try:
+        wait_for_step(directory, 3, process)
+        filler = fill(disk)
+        wait_until_it_waits(directory, process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 3
+    finally:
+        process.kill()
+        process.wait()
+    filler.unlink()
+    assert any(is_valid(path) for path in checkpoints(directory / "checkpoints"))
+
+
+def test_without_a_run_to_stop_nothing_waits(disk: Path) -> None:
+    log = EventLog(disk / "events.jsonl", attempt=1, epoch=0)
+    fill(disk)
+    with pytest.raises(OSError, match="No space left"):
+        log.emit(PhaseChanged(step=0, phase="loading", detail="d" * 10_000))
+
+
+def test_an_event_waits_and_is_written_once_there_is_room(disk: Path) -> None:
+    looks: list[int] = []
+    filler: list[Path] = []
+
+    def make_room() -> None:
+        looks.append(1)
+        if len(looks) == 3:
+            filler[0].unlink()
+
+    room = DiskRoom(disk, check_cancelled=make_room, pause=0.01)
+    log = EventLog(disk / "events.jsonl", attempt=1, epoch=0, room=room)
+    filler.append(fill(disk))
+    assert log.emit(PhaseChanged(step=0, phase="loading", detail="d" * 10_000)).seq == 1
+    assert len(looks) >= 3
+    assert len(events_of(disk)) == 1
+
+
+def test_errors_of_other_causes_are_raised_at_once(tmp_path: Path) -> None:
+    room = DiskRoom(tmp_path, check_cancelled=lambda: None)
+    shutil.rmtree(tmp_path / "gone", ignore_errors=True)
+    with pytest.raises(FileNotFoundError):
+        room.write((tmp_path / "gone/file").read_bytes)
