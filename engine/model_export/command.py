@@ -97,7 +97,7 @@ def find_source(path: Path, step: int | None) -> Source:
     results = held_out_results(run / "events.jsonl")
     chosen, reason = (path, "") if is_checkpoint else _chosen(run, step, results)
 
-    from engine.training.checkpoint import is_valid
+    from engine.training.checkpoint_folder import is_valid
 
     if not is_valid(chosen):
         raise CheckpointError(f"The checkpoint {chosen} is damaged.", remedy="Choose another one with --step.")
@@ -106,7 +106,7 @@ def find_source(path: Path, step: int | None) -> Source:
 
 def _chosen(run: Path, step: int | None, results: Results) -> tuple[Path, str]:
     """The given one, or the best by held-out success, or the latest if none was evaluated; and why."""
-    from engine.training.checkpoint import checkpoints, step_of
+    from engine.training.checkpoint_folder import checkpoints, step_of
     from engine.training.retention import best_of, success_of
 
     by_step = {step_of(path): path for path in checkpoints(run / "checkpoints")}
