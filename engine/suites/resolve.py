@@ -27,16 +27,27 @@ SHOWN = 5  # of many training problems
 class ItemDraft(ItemSettings):
     """An item whose problems are drawn: `count` held-out ones from `first_seed` on, or those of `seeds`."""
 
-    first_seed: Seed = FIRST_SEED
-    count: int = Field(128, ge=1, le=MOST_PROBLEMS, description="Problems, all different.")
-    seeds: list[Seed] = Field(default_factory=list, max_length=MOST_PROBLEMS)
+    count: int = Field(
+        128,
+        ge=1,
+        le=MOST_PROBLEMS,
+        description="Held-out problems to draw, all different. Ignored if seeds are given.",
+    )
+    first_seed: Seed = Field(FIRST_SEED, description="Seed from which on they are drawn.")
+    seeds: list[Seed] = Field(
+        default_factory=list, max_length=MOST_PROBLEMS, description="Seeds of the problems, in place of drawing them."
+    )
 
 
 class SuiteDraft(Section):
-    name: str = Field(pattern=rf"^{SLUG}$", max_length=60)
-    title: str = Field("", max_length=80)
+    name: str = Field(
+        pattern=rf"^{SLUG}$",
+        max_length=60,
+        description="In addresses and commands: lower-case letters and digits, with hyphens between words.",
+    )
+    title: str = Field("", max_length=80, description="Name on pages. Blank: the name.")
     version: int = Field(1, ge=1)
-    description: str = Field("", max_length=2000)
+    description: str = Field("", max_length=2000, description="What it measures.")
     items: list[ItemDraft] = Field(min_length=1, max_length=MOST_ITEMS)
 
 
@@ -50,6 +61,16 @@ class Problems:
     training: list[int]
 
 
+class TrainingProblems(ConfigError):
+    """A suite with problems that a run may train on."""
+
+    def __init__(self, suite: str, item: str, seeds: Sequence[int]) -> None:
+        super().__init__(
+            f"Suite {suite!r} has training problems: in {item!r} those of seeds {_some(seeds)}.",
+            remedy="Leave these seeds out, or give a first seed and a count, which draw held-out problems only.",
+        )
+
+
 Find = Callable[[ItemDraft], Problems]
 
 
@@ -59,10 +80,7 @@ def resolve(draft: SuiteDraft, *, find: Find | None = None) -> Suite:
     for item in draft.items:
         found = (find or problems_of)(item)
         if found.training:
-            raise ConfigError(
-                f"Suite {draft.name!r} has training problems: in {item.name!r} those of seeds {_some(found.training)}.",
-                remedy="Leave these seeds out, or give a first seed and a count, which draw held-out problems only.",
-            )
+            raise TrainingProblems(draft.name, item.name, found.training)
         fields = {name: getattr(item, name) for name in ItemSettings.model_fields}
         items.append(SuiteItem(**fields, seeds=found.seeds, problems=found.identities))
     fields = {name: getattr(draft, name) for name in SuiteDraft.model_fields if name != "items"}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.suites import episode_views, evaluation_views, views
+from webapp.suites import definition_views, episode_views, evaluation_views, views
 
 app_name = "suites"
 
 urlpatterns = [
     path("suites/", views.suite_list, name="list"),
-    path("suites/new/", views.new, name="new"),
+    path("suites/new/", definition_views.new, name="new"),
     path("suites/<slug:name>/", views.detail, name="detail"),
-    path("suites/<slug:name>/edit/", views.edit, name="edit"),
+    path("suites/<slug:name>/edit/", definition_views.edit, name="edit"),
     path("suites/<slug:name>/evaluate/", evaluation_views.evaluate, name="evaluate"),
     path("evaluations/", evaluation_views.evaluation_list, name="evaluations"),
     path("evaluations/side-by-side/", episode_views.side_by_side, name="side_by_side"),

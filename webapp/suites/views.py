@@ -1,4 +1,4 @@
-"""The list of suites, the page of one, and the form that defines one."""
+"""The list of suites, and the page of one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
 
-from webapp.jobs import LIVE, JobState, Refused
+from webapp.jobs import LIVE, JobState
 from webapp.suites import catalogue
-from webapp.suites.definition_text import STARTER, definition_of, renamed
+from webapp.suites.definition_text import definition_of
 from webapp.suites.models import Suite, SuiteEvaluation
 from webapp.suites.shown import rows
 from webapp.whole_numbers import whole_number
@@ -54,37 +54,9 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "suites/detail.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
-    """GET shows a definition to begin with, of the suite `from` if there is one; POST defines the suite."""
-    base = Suite.objects.filter(name=request.GET.get("from", "")).first()
-    text = renamed(definition_of(base.latest), f"{base.name}-2") if base else STARTER
-    return _form(request, text, suite=None)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: HttpRequest, name: str) -> HttpResponse:
-    """The next version of a suite, which does not ship."""
-    suite = get_object_or_404(Suite, name=name, built_in=False)
-    return _form(request, definition_of(suite.latest), suite=suite)
-
-
 def _chosen(request: HttpRequest) -> str:
     """The query that chooses a checkpoint in the form, if the address does."""
     names = ("run", "step")
     if not all(request.GET.get(name) for name in names):
         return ""
     return "?" + urlencode({name: request.GET[name] for name in names})
-
-
-def _form(request: HttpRequest, text: str, *, suite: Suite | None) -> HttpResponse:
-    problem = ""
-    if request.method == "POST":
-        text = request.POST.get("definition", "").replace("\r\n", "\n")
-        try:
-            made = catalogue.define(text, request.user, suite=suite)
-            return redirect("suites:detail", made.suite.name)
-        except Refused as refused:
-            problem = str(refused)
-    context = {"suite": suite, "text": text, "problem": problem}
-    return render(request, "suites/new.html", context, status=422 if problem else 200)
