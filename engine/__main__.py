@@ -33,13 +33,26 @@ def train_main(argv: list[str]) -> int:
         "--run-dir", type=Path, required=True, help="directory for events, trajectories and checkpoints"
     )
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
+    parser.add_argument(
+        "--sized-defaults",
+        action="store_true",
+        help="where the file and --set say nothing, use the defaults for the model's size, and print them",
+    )
     parser.add_argument("--resume", action="store_true", help="continue from the latest valid checkpoint")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     options = parser.parse_args(argv)
 
-    from engine.config import read_config
+    from engine.config import build_config, read_data
 
-    config = read_config(options.config, options.set)
+    data = read_data(options.config, options.set)
+    config = build_config(data)
+    if options.sized_defaults:
+        from engine.sized_defaults import with_sized_defaults
+
+        data, changes = with_sized_defaults(data, config)
+        config = build_config(data)
+        for change in changes:
+            print(f"sized default: {change.field} = {change.after} instead of {change.before}", file=sys.stderr)  # noqa: T201
 
     from engine.log_format import log_to_standard_error
     from engine.sinks import print_event

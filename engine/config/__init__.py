@@ -15,6 +15,7 @@ from engine.config.reading import (
     apply_override,
     build_config,
     read_config,
+    read_data,
     set_field,
 )
 from engine.config.run import (
@@ -62,5 +63,6 @@ __all__ = [
     "group_shares",
     "problems_by_field",
     "read_config",
+    "read_data",
     "set_field",
 ]

@@ -16,11 +16,16 @@ from engine.section import TYPE
 
 def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
     """A TOML or JSON file, with `section.key=value` overrides, as a checked config; else a `ConfigError`."""
+    return build_config(read_data(path, overrides))
+
+
+def read_data(path: Path, overrides: list[str] | None = None) -> dict[str, Any]:
+    """What the file and the overrides say, unchecked; a `ConfigError` if it is not TOML or JSON."""
     import json
 
     try:
         text = path.read_text()
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        data: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(
             f"There is no file {path}.", remedy="Give a TOML file such as those in engine/configs."
@@ -29,7 +34,7 @@ def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
         raise ConfigError(f"{path} is not valid: {error}.", remedy="Correct it at the line and column given.") from None
     for override in overrides or []:
         apply_override(data, override)
-    return build_config(data)
+    return data
 
 
 def build_config(data: dict[str, Any]) -> RunConfig:

@@ -167,3 +167,25 @@ def test_a_preset_of_ones_own_is_saved_and_chosen(page: Page) -> None:
     with page.expect_navigation():
         page.get_by_role("button", name="Delete nine groups").click()
     expect(page.locator(".preset-own")).to_have_count(0)
+
+
+def test_another_models_size_fills_in_its_defaults_but_not_over_what_was_set(page: Page) -> None:
+    panel, rate, context = (
+        page.locator("#sized-defaults"),
+        page.locator("[name='optimizer.learning_rate']"),
+        page.locator("[name='rollout.max_context_tokens']"),
+    )
+    expect(page.locator("#memory")).to_contain_text("The run needs at most about")  # the first check is over
+    expect(panel).to_be_hidden()
+    context.fill("2000")
+    page.fill("[name='model.path']", "Qwen/Qwen2.5-3B-Instruct")
+    expect(panel).to_contain_text("Filled in: ")
+    expect(panel).to_contain_text("Learning rate 1e-06 (preset: 0.0002)")
+    expect(panel).to_contain_text("Usual, and not set: Context (tokens) 3600.")
+    expect(rate).to_have_value("1e-06")
+    expect(context).to_have_value("2000")
+    panel.get_by_role("button", name="Use all of them").click()
+    expect(context).to_have_value("3600")
+    page.fill("[name='model.path']", "tiny")
+    expect(panel).to_be_hidden()
+    expect(rate).to_have_value("0.0002")

@@ -18,6 +18,7 @@ from webapp.environments.measuring import measured_feasibility
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
+from webapp.launching.sized import RESPONSE_TOKENS, with_response_tokens
 from webapp.runs.forks import why_not
 from webapp.runs.models import Run
 from webapp.runs.usage import usage
@@ -63,10 +64,12 @@ def draft(
     if errors:
         return Draft(config=None, errors=errors)
     groups = values.get("environment-groups", "").strip() if more else ""
+    environments = [{**version.config, "groups": groups or "0"} if more else version.config, *further]
+    response = values.get(RESPONSE_TOKENS, "")
     data = {
         **nested(values),
         "preset": preset,
-        "environments": [{**version.config, "groups": groups or "0"} if more else version.config, *further],
+        "environments": [with_response_tokens(one, response) for one in environments],
     }
     if rules is not None:
         data["detectors"] = {**data.get("detectors", {}), "rules": rules}
@@ -111,6 +114,8 @@ def _field(name: str) -> str:
     index = rest.partition(".")[0]
     if section != "environments":
         return name
+    if rest.endswith(".max_response_tokens"):
+        return RESPONSE_TOKENS
     return f"environments.{index}" if index.isdecimal() and int(index) else "environment"
 
 

@@ -25,6 +25,7 @@ from webapp.launching import drafts, more_environments, seeds
 from webapp.launching.labels import Labels
 from webapp.launching.models import SavedPreset
 from webapp.launching.presets import RunPreset, run_presets, saved_presets
+from webapp.launching.sized import RESPONSE_TOKENS, response_tokens, sized
 from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.labels import label, parse_tags
@@ -143,10 +144,12 @@ def _list_of(runs: list[Run]) -> str:
 @require_POST
 def check(request: HttpRequest) -> HttpResponse:
     """What the form would launch: errors by field, warnings, a summary, the TOML file and the command."""
-    made = _posted(request).draft()
+    filled = _posted(request)
+    made = filled.draft()
     answer: dict[str, Any] = {"errors": made.errors, "warnings": made.warnings, "memory": made.memory}
     if made.config is not None:
         answer |= {
+            "sized": sized(made.config, filled.preset.config()),
             "summary": drafts.summary(made.config),
             "toml": as_toml(made.config),
             "command": shell_command(),
@@ -254,6 +257,7 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "versions": _versions(),
         "chosen": filled.version,
         "first_groups": given.get("environment-groups") or _first_groups(filled.source),
+        **_response_tokens(filled, given.get(RESPONSE_TOKENS)),
         "more": _with_errors(filled.more, errors),
         "kept": more_environments.kept_choices(filled.source),
         "source": filled.source,
@@ -263,6 +267,7 @@ def _context(request: HttpRequest, filled: Filled, errors: dict[str, str]) -> di
         "changes": shown(filled.changes),
         "rule_editor": editor_data(),
         "rules": shown_rules(filled.rules),
+        "fill_sized": "true" if MODEL in request.GET and filled.source is None else "",
         "errors": errors,
         "name": given.get("name") or _fork_name(filled.source, filled.step),
         "labels": filled.labels,
@@ -325,6 +330,13 @@ def _rules_of(source: Run | None, preset: RunPreset, *, as_launched: bool = Fals
 def _first_groups(source: Run | None) -> str:
     """Groups of the first environment, a field that is shown only if there are others."""
     return more_environments.groups_of(source.config["environments"][0]) if source else ""
+
+
+def _response_tokens(filled: Filled, given: str | None) -> dict[str, str]:
+    """The form's value and the preset's: empty where it is the limit of the chosen environment."""
+    preset = response_tokens(filled.preset.data, filled.version)
+    cloned = response_tokens(filled.source.config, filled.version) if filled.source else preset
+    return {"response_tokens": cloned if given is None else given, "preset_response_tokens": preset}
 
 
 def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> list[more_environments.Row]:

@@ -3,6 +3,7 @@
 import { byId, control, element, findAll } from "../core/dom.js";
 import { showText } from "../core/visible_text.js";
 import { errorLinks, fixText, markChanged, showErrors, watchVariants } from "./fields.js";
+import { sizedDefaults } from "./sized_defaults.js";
 
 /**
  * @typedef {object} Check the server's answer about the form
@@ -12,6 +13,7 @@ import { errorLinks, fixText, markChanged, showErrors, watchVariants } from "./f
  * @property {[word: string, value: string][]} [summary]
  * @property {string} [toml]
  * @property {string} [command]
+ * @property {import("./sized_defaults.js").Sized | null} [sized] absent while a field is invalid
  */
 
 const form = byId("run-form", HTMLFormElement);
@@ -32,7 +34,7 @@ async function check() {
 }
 
 /** @param {Check} check */
-function show({ errors, warnings, memory, summary, toml, command }) {
+function show({ errors, warnings, memory, summary, toml, command, sized }) {
   const count = Object.keys(errors).length;
   const others = showErrors(form, errors);
   const notes = warnings.map((text) => element("p", { class: "banner banner--warn" }, text));
@@ -49,6 +51,13 @@ function show({ errors, warnings, memory, summary, toml, command }) {
   if (memory.length) byId("memory-note").replaceChildren(...memory.map((words) => element("p", {}, words)));
   if (toml) showText(byId("toml"), toml);
   if (command) showText(byId("command"), command);
+  if (sized !== undefined) showSized(sized);
+}
+
+function edited() {
+  markChanged(form);
+  clearTimeout(timer);
+  timer = setTimeout(check, 250);
 }
 
 // The settings of a cluster are open for a backend that uses one.
@@ -65,13 +74,10 @@ function openChosen({ target }) {
   if (section) section.open = true;
 }
 
+const showSized = sizedDefaults(form, edited);
 watchVariants(form);
 form.addEventListener("change", openChosen);
-form.addEventListener("input", () => {
-  markChanged(form);
-  clearTimeout(timer);
-  timer = setTimeout(check, 250);
-});
+form.addEventListener("input", edited);
 backend.addEventListener("change", showCluster);
 const KEPT = ["name", "project", "tags", "priority"];
 

@@ -355,3 +355,34 @@ def test_a_step_of_absurd_size_is_warned_about_with_its_numbers(browser: Client,
     assert "1,000 groups of 256 are 256,000 trajectories" in warnings
     few = filled_in(lake, rollout__groups="16", rollout__group_size="8")
     assert "trajectories" not in " ".join(browser.post("/runs/check/", few).json()["warnings"])
+
+
+def test_a_model_of_another_size_than_the_presets_gets_the_defaults_for_its_size(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    answer = browser.post(CHECK, filled_in(lake, model__path="Qwen/Qwen2.5-7B-Instruct")).json()
+    assert answer["sized"]["title"] == "more than 4 billion parameters"
+    changes = {change["field"]: change["value"] for change in answer["sized"]["changes"]}
+    assert changes == {
+        "optimizer.learning_rate": "1e-05",
+        "optimizer.gradient_checkpointing": "true",
+        "optimizer.precision": "bfloat16",
+        "model.lora.rank": "64",
+        "model.lora.alpha": "64.0",
+        "rollout.max_context_tokens": "3600",
+        "response_tokens": "400",
+    }
+    assert browser.post(CHECK, filled_in(lake)).json()["sized"] is None
+    assert browser.post(CHECK, filled_in(lake, model__path="someone/of-unknown-size")).json()["sized"] is None
+
+
+def test_the_forms_limit_of_a_response_replaces_that_of_the_environment(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    browser.post(NEW, {**filled_in(lake), "response_tokens": "64"})
+    run = Run.objects.get()
+    assert run.parsed_config().environments[0].max_response_tokens == 64
+    clone = browser.get(f"{NEW}?clone={run.pk}")
+    assert clone.context["response_tokens"] == "64"
+    refused = browser.post(CHECK, {**filled_in(lake), "response_tokens": "many"}).json()
+    assert "whole number" in refused["errors"]["response_tokens"]
