@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from engine.event_lines import parse_event
 from engine.events import (
     CheckpointEvaluated,
     EvaluationCompleted,
@@ -15,7 +14,6 @@ from engine.events import (
     EventBase,
     HeldOutResult,
     RunStarted,
-    parse_event,
 )
 
 READ = tuple(f'"kind":"{kind}"'.encode() for kind in ("run_started", "evaluation_completed", "checkpoint_evaluated"))
@@ -52,5 +50,5 @@ def _read(path: Path) -> Iterable[Event]:
             if any(kind in line for kind in READ):
                 try:
                     yield parse_event(line)
-                except ValidationError:
+                except ValueError:
                     continue
