@@ -8,10 +8,12 @@ from pathlib import Path
 
 from engine.event_lines import verified, why_refused
 from engine.events import EVENT, Event, TrajectoriesRecorded
+from engine.line_files import remove_partial_line
 
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 4 << 20
+LONGEST_LINE = 64 << 20
 LONGEST_REASON = 500
 ABSENT = (FileNotFoundError, NotADirectoryError)
 # PostgreSQL refuses NUL in text and JSON; output of a model or an environment may contain it.
@@ -73,8 +75,10 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
         file.seek(offset)
         data = file.read(limit)
         if b"\n" not in data and len(data) == limit:
-            data += file.readline()
+            data += file.readline(LONGEST_LINE)
     whole = data[: data.rfind(b"\n") + 1]
+    if not whole and len(data) > LONGEST_LINE:
+        return Chunk(lines=[_endless(data, offset)], start=offset, end=offset + len(data), shorter=shorter)
     return _parsed(whole, offset, shorter=shorter)
 
 
@@ -91,6 +95,12 @@ def _parsed(whole: bytes, offset: int, *, shorter: bool) -> Chunk:
     return Chunk(lines=lines, start=offset, end=end, shorter=shorter)
 
 
+def _endless(data: bytes, offset: int) -> Line:
+    """A part of a line that no event is as long as, so that damage without end takes no memory without end."""
+    reason = f"{len(data):,} bytes without the end of a line, more than any event has"
+    return Line(end=offset + len(data), text=data, event=None, refused=reason)
+
+
 def _line(text: bytes, end: int) -> Line:
     try:
         event = EVENT.validate_json(verified(text).replace(NUL_ESCAPE, REPLACEMENT_ESCAPE))
@@ -105,14 +115,9 @@ def truncate_partial_line(path: Path) -> int:
     Only for the holder of the lease, while no engine of the run is alive.
     """
     try:
-        file = path.open("r+b")
+        return remove_partial_line(path)
     except ABSENT:
         return 0
-    with file:
-        data = file.read()
-        whole = data.rfind(b"\n") + 1
-        file.truncate(whole)
-    return len(data) - whole
 
 
 def log_tail(path: Path, lines: int = 12, limit: int = 16_384) -> str:

@@ -16,6 +16,7 @@ from engine.disk_room import DiskRoom
 from engine.errors import RunDirectoryError
 from engine.event_lines import line_of, parse_event
 from engine.events import Event
+from engine.line_files import lines_from_the_end, remove_partial_line
 
 Sink = Callable[[Event], None]
 
@@ -144,12 +145,8 @@ def _repair(path: Path) -> int:
     """Removes an incomplete last line; returns the `seq` of the last event, 0 if there is none."""
     if not path.exists():
         return 0
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
-    return next((seq for line in reversed(whole.splitlines()) if (seq := _seq_of(line)) is not None), 0)
+    remove_partial_line(path)
+    return next((seq for line in lines_from_the_end(path) if (seq := _seq_of(line)) is not None), 0)
 
 
 def _seq_of(line: bytes) -> int | None:

@@ -18,7 +18,7 @@ from engine.events import RunFailed, RunFinished
 from webapp.runs import services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
-from workers import lease, turns
+from workers import lease, tail, turns
 from workers.app import app, broker_url
 from workers.condition import AssessmentTimer, Condition, Evidence, assess, progress_limit
 from workers.endings import ending_of
@@ -304,6 +304,19 @@ def test_a_line_longer_than_a_chunk_is_read_completely(tmp_path: Path) -> None:
     path.write_bytes(b"x" * 1000 + b"\n" + b"y\n")
     chunk = read_chunk(path, 0, limit=100)
     assert (chunk.end, chunk.events, len(chunk.lines)) == (1001, [], 1)
+
+
+def test_a_line_without_an_end_is_passed_over_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail, "LONGEST_LINE", 50)
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"x" * 49)
+    assert read_chunk(path, 0, limit=10).end == 0  # its end may follow
+    path.write_bytes(b"x" * 1000)
+    chunk = read_chunk(path, 0, limit=10)
+    assert (chunk.end, [line.refused for line in chunk.lines]) == (
+        60,
+        ["60 bytes without the end of a line, more than any event has"],
+    )
 
 
 def test_a_truncated_file_is_read_from_its_beginning(tmp_path: Path) -> None:
