@@ -134,6 +134,11 @@ def _is_free(lock: Path) -> bool:
     return True
 
 
+def lock_is_held(lock: Path) -> bool:
+    """Whether a process holds it, so that an engine is running there. An absent lock is not held."""
+    return lock.exists() and not _is_free(lock)
+
+
 def send_signal(identity: Identity, number: signal.Signals) -> bool:
     """Signals exactly that process, through a pidfd whose identity was read again; False if it is gone."""
     try:

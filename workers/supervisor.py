@@ -25,6 +25,7 @@ from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
 from workers import lease
+from workers.about_run import write_about
 from workers.bridge import Bridge
 from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, is_full, progress_limit
 from workers.control import write_control, write_json
@@ -180,6 +181,7 @@ class Supervisor:
         lock_of(self.run).touch()
         truncate_partial_line(self.run.directory / "events.jsonl")
         write_json(self.run.directory / "config.json", config.model_dump(mode="json"))
+        write_about(self.run)
 
     def _fail_to_start(self, reason: str, remedy: str) -> None:
         move(self.run, RunState.FAILED, reason=reason, remedy=remedy, epoch=self.epoch, attempt=self.run.attempt)
@@ -347,6 +349,8 @@ class Supervisor:
             also=fields,
         ):
             raise Fenced(self.run.pk)
+        self.run.refresh_from_db()
+        write_about(self.run)
         log.info("Run %s ended: %s", self.run.pk, ending.state)
 
     def _forked(self, ending: Ending) -> str:

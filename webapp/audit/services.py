@@ -21,6 +21,7 @@ DESCRIPTIONS = {
     "fork": "launched the run as a fork",
     "again": "launched the run again",
     "import": "imported the run",
+    "adopt": "adopted the run from its directory",
     "ingest": "created the run for a trainer elsewhere",
     "ingest_end": "ended the run",
     "what_if": "submitted a what-if of a trajectory",
