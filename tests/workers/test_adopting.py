@@ -133,7 +133,7 @@ def test_runs_in_the_database_and_running_engines_are_left_alone(
         fcntl.flock(lock, fcntl.LOCK_EX)
         call_command("adopt_runs")
     printed = capsys.readouterr()
-    assert "its engine is still running" in printed.err
+    assert "its engine is running" in printed.err
     assert not Run.objects.exists()
 
 
