@@ -1,0 +1,122 @@
+"""A backup is taken while an engine trains, and restored elsewhere: every row and file of that moment is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.event_lines import parse_event
+from engine.training.checkpoint_folder import checkpoints, is_valid
+from tests.engine.models import save_small_model
+from tests.engine.training.test_runs import run_config
+from tests.workers.workplace import REPOSITORY, wait_for
+
+RUN = "0123456789"
+
+
+PASSWORD = {"STARBOARD_PASSWORD": "a long passphrase of ada"}
+
+
+class Site:
+    """An installation of its own: a data directory, and a SQLite database in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.environment = {**os.environ, "STARBOARD_DATA_DIR": str(directory), "OMP_NUM_THREADS": "1"} | PASSWORD
+        for variable in ("DATABASE_URL", "RUNS_DIR", "REDIS_URL"):
+            self.environment.pop(variable, None)
+
+    def manage(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command, cwd=REPOSITORY, env=self.environment, capture_output=True, text=True, check=check, timeout=120
+        )
+
+    def ask(self, code: str) -> str:
+        return self.manage("shell", "--no-imports", "-c", code).stdout.strip()
+
+
+DRAIN = """
+from webapp.runs.models import Run
+from workers.bridge import Bridge
+run = Run.objects.get()
+Bridge(run, run.epoch).drain(moves=False)
+"""
+COUNTS = DRAIN + "print(run.steps.count(), run.last_seq, run.state, run.record_problems.count())"
+
+
+@pytest.mark.slow
+def test_a_backup_under_a_running_engine_restores_every_row_and_file(tmp_path: Path) -> None:
+    site, elsewhere = Site(tmp_path / "site"), Site(tmp_path / "elsewhere")
+    directory = site.directory / "runs" / RUN
+    directory.mkdir(parents=True)
+    config = run_config(
+        save_small_model(tmp_path / "model"),
+        steps=5000,
+        checkpoint={"every": 1, "keep": 2},
+        evaluation={"every": 0, "at_start": False, "final_episodes": 4},
+    )
+    (directory / "config.json").write_text(config.model_dump_json())
+    site.manage("migrate")
+    site.manage("create_user", "ada")
+    site.ask(
+        "import json; from pathlib import Path; from webapp.runs.models import Run; "
+        f"Run.objects.create(pk='{RUN}', name='calm-otter', state='running', epoch=1, "
+        f"config=json.loads(Path('{directory}/config.json').read_text()))"
+    )
+    command = [sys.executable, "-m", "engine", "train", str(directory / "config.json"), "--run-dir", str(directory)]
+    engine = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=REPOSITORY, env=site.environment)
+    try:
+        events = directory / "events.jsonl"
+        wait_for(lambda: events.exists() and events.read_text().count("step_completed") > 5, seconds=120)
+        before = site.ask(COUNTS).split()
+        site.manage("backup", str(tmp_path / "backup.tar"))
+        assert engine.poll() is None
+        time.sleep(0.5)
+    finally:
+        engine.kill()
+        engine.wait()
+    elsewhere.manage("restore", str(tmp_path / "backup.tar"))
+    steps, seq, state, problems = elsewhere.ask(COUNTS).split()
+    assert (state, problems) == ("stopped", "0")
+    assert int(seq) >= int(before[1])
+    assert int(steps) >= int(before[0]) > 5
+    restored = elsewhere.directory / "runs" / RUN
+    lines = restored.joinpath("events.jsonl").read_bytes()
+    assert events.read_bytes().startswith(lines)
+    whole = lines[: lines.rfind(b"\n") + 1].splitlines()
+    assert [parse_event(line).seq for line in whole] == list(range(1, len(whole) + 1))
+    saved = checkpoints(restored / "checkpoints")
+    assert saved
+    assert all(is_valid(path) for path in saved)
+    assert elsewhere.ask("from django.contrib.auth.models import User; print(User.objects.get().username)") == "ada"
+
+
+def test_a_restore_needs_an_empty_installation_and_says_so(tmp_path: Path) -> None:
+    site = Site(tmp_path / "site")
+    site.manage("migrate")
+    site.manage("create_user", "ada")
+    site.manage("backup", str(tmp_path / "backup.tar"))
+    refused = site.manage("restore", str(tmp_path / "backup.tar"), check=False)
+    assert refused.returncode
+    assert "This installation has users, runs or files." in refused.stderr
+    again = site.manage("backup", str(tmp_path / "backup.tar"), check=False)
+    assert "exists" in again.stderr
+    assert oct((tmp_path / "backup.tar").stat().st_mode)[-3:] == "600"
+
+
+def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
+    site = Site(tmp_path / "site")
+    (tmp_path / "text").write_text("no archive")
+    with tarfile.open(tmp_path / "other.tar", "w") as archive:
+        (tmp_path / "about.txt").write_text(json.dumps({}))
+        archive.add(tmp_path / "about.txt", arcname="about.txt")
+    assert "cannot be read" in site.manage("restore", str(tmp_path / "text"), check=False).stderr
+    assert "no backup" in site.manage("restore", str(tmp_path / "other.tar"), check=False).stderr
