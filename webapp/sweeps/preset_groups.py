@@ -15,6 +15,10 @@ class PresetGroup:
     presets: Sequence[tuple[str, SweepPreset]]
     holds_chosen: bool
 
+    @property
+    def is_large(self) -> bool:
+        return all(preset.size == "full" for _, preset in self.presets)
+
 
 def preset_groups(chosen: SweepPreset | None = None) -> list[PresetGroup]:
     """`chosen` is the sweep that a form began with; without one the first group counts as holding it."""
