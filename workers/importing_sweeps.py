@@ -61,6 +61,7 @@ def import_sweep(definition: SweepPreset, folder: Path, *, name: str = "", owner
         sweep = Sweep.objects.create(
             name=(name or definition.title)[:80],
             owner=owner,
+            **definition.text,
             preset=base.preset,
             config=values,
             plan=fixed(definition.plan, values).model_dump(mode="json"),

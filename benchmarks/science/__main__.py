@@ -1,10 +1,11 @@
 """`python -m benchmarks.science NAME …`: trains experiments, stores their results, plots curves, prints tables.
 
-Results go to `docs/findings/NAME.json` and `.svg`; run directories stay in `--runs` (default `var/science`), so that an
-interrupted sweep resumes. An experiment is written as soon as all its runs are finished. All of them take about three
-hours on two cores. `--list` shows the experiments; `--redraw` trains nothing, and plots the stored results again.
+Results go to `docs/findings/NAME.json` and `.svg`, and by `python -m benchmarks.science.pages` into the pages; run
+directories stay in `--runs` (default `var/science`), so that an interrupted sweep resumes. An experiment is written as
+soon as all its runs are finished. One of 12 runs takes about an hour on one core. `--list` shows the experiments;
+`--redraw` trains nothing, and plots the stored results again.
 
-One that is a sweep is also launched on a site with `--launch`, and measured from there with `--sweep NUMBER`.
+Each is a sweep that ships: `--launch` trains it on a site, and `--sweep NUMBER` measures it from there.
 """
 
 from __future__ import annotations
@@ -39,10 +40,12 @@ def main() -> int:
     options = parser.parse_args()
     wanted = [EXPERIMENTS[name] for name in options.names or EXPERIMENTS]
     if options.list:
-        say("\n".join(f"{experiment.name}: {experiment.question}" for experiment in wanted))
+        say("\n".join(map(described, wanted)))
     elif options.redraw:
-        for experiment in wanted:
-            show(experiment, json.loads((FINDINGS / f"{experiment.name}.json").read_text()))
+        for experiment in filter(is_recorded, wanted):
+            show(experiment, json.loads(results_file(experiment).read_text()))
+    elif not options.names:
+        parser.error(f"name the experiments to train, of {', '.join(EXPERIMENTS)}")
     elif options.launch or options.sweep is not None:
         on_the_site(parser, wanted, options)
     else:
@@ -51,9 +54,8 @@ def main() -> int:
 
 
 def on_the_site(parser: argparse.ArgumentParser, wanted: list[Experiment], options: argparse.Namespace) -> None:
-    sweeps = [one.name for one in EXPERIMENTS.values() if one.sweep]
-    if len(wanted) != 1 or not wanted[0].sweep:
-        parser.error(f"--launch and --sweep take one experiment that is a sweep: {', '.join(sweeps)}")
+    if len(wanted) != 1:
+        parser.error("--launch and --sweep take one experiment")
     try:
         from benchmarks.science import on_site
     except ModuleNotFoundError:
@@ -85,13 +87,27 @@ def report(experiment: Experiment, root: Path) -> None:
     results = [measure(experiment, arm, seed, directory_of(config, root)) for arm, seed, config in experiment.runs()]
     FINDINGS.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(result) for result in results)
-    (FINDINGS / f"{experiment.name}.json").write_text(f"[{lines}]\n")
+    results_file(experiment).write_text(f"[{lines}]\n")
     show(experiment, results)
 
 
 def show(experiment: Experiment, results: list[dict[str, Any]]) -> None:
     plot(experiment, results, FINDINGS / f"{experiment.name}.svg")
     say(f"\n{experiment.question}\n\n{table(results)}\n\n{means_table(results)}\n")
+
+
+def described(experiment: Experiment) -> str:
+    count = len(experiment.arms) * len(experiment.seeds)
+    state = "" if is_recorded(experiment) else ", not run yet"
+    return f"{experiment.name} ({count} runs{state}): {experiment.question}"
+
+
+def is_recorded(experiment: Experiment) -> bool:
+    return results_file(experiment).exists()
+
+
+def results_file(experiment: Experiment) -> Path:
+    return FINDINGS / f"{experiment.name}.json"
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from benchmarks.science import detection_tables, rescue, verdicts
-from benchmarks.science.__main__ import FINDINGS
+from benchmarks.science.__main__ import FINDINGS, is_recorded
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
 from benchmarks.science.table import interval_text, table
@@ -44,10 +44,24 @@ def results_of(name: str) -> list[dict[str, Any]]:
 
 
 def experiment_block(experiment: Experiment) -> str:
-    results = results_of(experiment.name)
+    """What is compared, where that comes from, and the results if there are any."""
+    text = [
+        experiment.sweep.notes.strip(),
+        *([fill(experiment.sweep.source, WIDTH)] if experiment.sweep.source else []),
+    ]
+    if not is_recorded(experiment):
+        count = len(experiment.arms) * len(experiment.seeds)
+        labels = "; ".join(arm.label for arm in experiment.arms)
+        text += [
+            fill(
+                f"{len(experiment.arms)} arms: {labels}. With {len(experiment.seeds)} seeds these are {count} runs.",
+                WIDTH,
+            )
+        ]
+        return "\n\n".join([*text, f"```bash\npython -m benchmarks.science {experiment.name}\n```"])
     titles = [describe(name).title for name in experiment.curves]
     figure = f"![{', '.join(titles)}]({experiment.name}.svg)"
-    return f"{table(results)}\n\n{figure}"
+    return "\n\n".join([*text, table(results_of(experiment.name)), figure])
 
 
 def first_steps() -> str:
@@ -82,8 +96,17 @@ def buckets_table(name: str) -> str:
 
 
 def index() -> str:
-    """A line for each page: its question and its first paragraph, which is the answer."""
-    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages())
+    """A line for each page with results: its question and its first paragraph, which is the answer."""
+    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages() if not is_open(name))
+
+
+def open_questions() -> str:
+    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages() if is_open(name))
+
+
+def is_open(name: str) -> bool:
+    """Whether it is an experiment without results."""
+    return name in EXPERIMENTS and not is_recorded(EXPERIMENTS[name])
 
 
 def pages() -> list[str]:
@@ -104,6 +127,7 @@ def _line(path: Path) -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "index": index,
+    "open_questions": open_questions,
     "first_steps": first_steps,
     "gradient_buckets": lambda: buckets_table("gradient_by_reward_std"),
     "families": detection_tables.runs_table,

@@ -11,7 +11,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from benchmarks.science.detection import FINDINGS, Outcome, Outcomes
+from benchmarks.science.__main__ import FINDINGS
+from benchmarks.science.detection import Outcome, Outcomes
 from benchmarks.science.verdicts import RecordedRun, recorded_runs
 from engine.config import DetectorsConfig
 from engine.diagnostics.scorecard import Score, tally

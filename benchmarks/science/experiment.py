@@ -1,79 +1,72 @@
-"""An experiment: a question, arms that differ in one setting, and the seeds that each arm is trained with.
+"""An experiment: a sweep that ships, with an arm for each configuration and the seeds that each is trained with.
 
-One that is a sweep of the product has its arms from there, so that it can also be launched on a site.
+What is compared, the question and the metrics are in the definition of the sweep (`engine/sweeps/presets`), so that the
+same experiment is trained here, launched on a site, and imported there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
+from typing import Any
 
-from engine.config import RunConfig, read_config
-from engine.sweeps.catalogue import sweep_presets
-from engine.sweeps.points import points_of
-
-CONFIGS = Path(__file__).resolve().parents[2] / "engine" / "configs"
-SEEDS = (1, 2, 3)
+from engine.config import RunConfig
+from engine.sweeps.catalogue import SweepPreset
+from engine.sweeps.configurations import with_changes
+from engine.sweeps.points import Point, points_of
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A preset with changes, each `section.key=value`."""
+    """A configuration of the sweep. Its label is that of its values, in the order of the axes."""
 
-    label: str
-    preset: str = "starter"
-    changes: tuple[str, ...] = ()
+    point: Point
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.point.labels.values())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Experiment:
-    """`changes` apply to every arm. `curves` are the metrics to plot, one panel each; `means` are those whose mean over
-    the steps of a run is reported in a second table. `sweep` is the key of the sweep that it is, if it is one."""
+    """`name` is the key of the sweep."""
 
     name: str
-    question: str
-    arms: tuple[Arm, ...]
-    changes: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = SEEDS
-    curves: tuple[str, ...] = ("rollout/success", "policy/entropy", "collapse/mi_ratio")
-    means: tuple[str, ...] = ()
-    sweep: str = ""
+    sweep: SweepPreset
+
+    @property
+    def question(self) -> str:
+        return self.sweep.description
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(self.sweep.plan.seeds)
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """Metrics to plot, one panel each."""
+        return tuple(self.sweep.curves)
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """Metrics whose mean over the steps of a run is reported in a second table."""
+        return tuple(self.sweep.means)
+
+    @cached_property
+    def base(self) -> Mapping[str, Any]:
+        return self.sweep.base_config().model_dump(mode="json")
+
+    @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        return tuple(Arm(point=point) for point in points_of(self.sweep.plan, self.base))
 
     def config(self, arm: Arm, seed: int) -> RunConfig:
-        """The run of one arm with one seed; a `ConfigError` if the engine refuses the configuration."""
-        return read_config(CONFIGS / f"{arm.preset}.toml", ["threads=1", *self.changes, *arm.changes, f"seed={seed}"])
+        """The run of one arm with one seed; a `ValidationError` if the engine refuses the configuration."""
+        return RunConfig.model_validate({**with_changes(self.base, arm.point), "seed": seed})
 
     def runs(self) -> Iterator[tuple[Arm, int, RunConfig]]:
         """All runs, seeds outermost, so that an interrupted sweep has complete seeds."""
         for seed in self.seeds:
             for arm in self.arms:
                 yield arm, seed, self.config(arm, seed)
-
-
-def of_sweep(key: str, *, question: str, curves: tuple[str, ...]) -> Experiment:
-    """The sweep that ships as `key`: an arm for each configuration."""
-    found = sweep_presets()[key]
-    points = points_of(found.plan, found.base_config().model_dump(mode="json"))
-    return Experiment(
-        name=key,
-        sweep=key,
-        question=question,
-        changes=tuple(f"{field}={json.dumps(value)}" for field, value in found.changes.items()),
-        arms=tuple(
-            Arm(
-                label=", ".join(point.labels.values()),
-                preset=found.base,
-                changes=tuple(f"{field}={json.dumps(value)}" for field, value in point.changes.items()),
-            )
-            for point in points
-        ),
-        seeds=tuple(found.plan.seeds),
-        curves=curves,
-    )
-
-
-def sweep(field_name: str, values: dict[str, str], *, preset: str = "starter") -> tuple[Arm, ...]:
-    """One arm per label, which sets `field_name` to its value."""
-    return tuple(Arm(label=label, preset=preset, changes=(f"{field_name}={value}",)) for label, value in values.items())

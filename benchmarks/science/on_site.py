@@ -1,4 +1,4 @@
-"""Experiments that are sweeps: launched on a site, where their runs can be opened, and read from there.
+"""Experiments as sweeps of a site: launched there, where their runs can be opened, and read from there.
 
 The site and the token are those of `starboard login`.
 """
@@ -19,7 +19,7 @@ def launch(experiment: Experiment, *, jobs: int) -> str:
     count = len(experiment.arms) * len(experiment.seeds)
     with Starboard() as starboard:
         sweep = starboard.create_sweep(
-            preset=experiment.sweep, seeds=experiment.seeds, name=experiment.question[:80], at_once=jobs, confirm=count
+            preset=experiment.name, seeds=experiment.seeds, name=experiment.sweep.title, at_once=jobs, confirm=count
         )
         return f"{starboard.url}/sweeps/{sweep.id}/"
 

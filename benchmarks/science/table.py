@@ -49,7 +49,8 @@ def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
 def success(result: dict[str, Any], *, final: bool) -> float:
     """Held-out success after the last step (`final`), or before the first."""
     wanted = [one for one in result["evaluations"] if (one["final"] if final else one["step"] == 0)]
-    return sum(one["successes"] for one in wanted) / sum(one["episodes"] for one in wanted)
+    solved: int = sum(one["successes"] for one in wanted)
+    return solved / sum(one["episodes"] for one in wanted)
 
 
 def mean(values: Sequence[float]) -> float:

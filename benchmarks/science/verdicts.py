@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.science.__main__ import FINDINGS, ROOT
 from benchmarks.science.catalogue import EXPERIMENTS
-from benchmarks.science.detection import CALM, REVERSED, family_of, is_degraded
+from benchmarks.science.detection import CALM, REVERSED, STUDIED, family_of, is_degraded
 from benchmarks.science.runs import directory_of
 from engine.config import DetectorsConfig, RunConfig
 from engine.diagnostics.default_rules import DEFAULT_RULES
@@ -80,7 +80,7 @@ class RecordedRun:
         return {name: step for name, step in stages.items() if step is not None} | self.alerts
 
 
-def recorded_runs(experiments: Sequence[str] = tuple(EXPERIMENTS)) -> list[RecordedRun]:
+def recorded_runs(experiments: Sequence[str] = STUDIED) -> list[RecordedRun]:
     """Every run once, whichever experiments share it."""
     found: dict[str, RecordedRun] = {}
     for experiment in map(EXPERIMENTS.__getitem__, experiments):
@@ -90,7 +90,7 @@ def recorded_runs(experiments: Sequence[str] = tuple(EXPERIMENTS)) -> list[Recor
             name = directory_of(config, ROOT).name
             if (arm.label, seed) in by_run and name not in found:
                 title = f"{experiment.name}, {arm.label}, seed {seed}"
-                found[name] = recorded_run(title, family_of(experiment, arm), config, by_run[arm.label, seed])
+                found[name] = recorded_run(title, family_of(experiment, config), config, by_run[arm.label, seed])
     return list(found.values())
 
 

@@ -88,6 +88,9 @@ class Best(Answer):
 
 
 class SweepDetail(Sweep):
+    description: str = ""
+    notes: str = ""
+    curves: list[str] = Field(default_factory=list)
     measure: str
     plan: dict[str, Any]
     config: dict[str, Any]

@@ -13,6 +13,8 @@ from engine.config.run import RunConfig
 from engine.errors import ConfigError
 from engine.section import TYPE
 
+KIND = "kind"  # of an environment
+
 
 def read_config(path: Path, overrides: list[str] | None = None) -> RunConfig:
     """A TOML or JSON file, with `section.key=value` overrides, as a checked config; else a `ConfigError`."""
@@ -64,7 +66,8 @@ def set_field(data: dict[str, Any], key: str, value: Any) -> None:
     """Sets a field by its dotted name, such as `environments.0.max_turns`; sections and a first environment that `data`
     lacks are added. `ConfigError` if there is no such position.
 
-    Another `type` of a section that has variants replaces that section: its fields are those of the former variant.
+    Another `type` of a section that has variants replaces that section: its fields are those of the former variant. So
+    does another `kind` of an environment, whose instruction, budgets and parameters were those of the former kind.
     """
     target: Any = data
     *parents, last = key.split(".")
@@ -74,7 +77,8 @@ def set_field(data: dict[str, Any], key: str, value: Any) -> None:
                 target = target[int(parent)]
             else:
                 target = target.setdefault(parent, [{}] if parent == "environments" else {})
-        if last == TYPE and isinstance(target, dict) and target.get(TYPE, value) != value:
+        names_variant = last == TYPE or (last == KIND and parents[:1] == ["environments"])
+        if names_variant and isinstance(target, dict) and target.get(last, value) != value:
             target.clear()
         target[int(last) if isinstance(target, list) else last] = value
     except (AttributeError, IndexError, TypeError, ValueError):

@@ -9,5 +9,6 @@
 | which point an adaptive search tries next | `adaptive` |
 | which configurations end early | `pruning` |
 | the effect of an axis, the best configuration | `effects` |
+| its question, notes and curves | `text` |
 | sweeps that ship | `catalogue` |
 """

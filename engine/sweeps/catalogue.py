@@ -1,9 +1,10 @@
-"""The sweeps that ship, one TOML file each in `presets`: those of the papers, at a size for two CPU cores, and at the
-size of the papers, which needs GPUs."""
+"""The sweeps that ship, one TOML file each in `presets`: those of the papers, at a size for two CPU cores and at their
+own, which needs GPUs; and experiments of ours. `docs/findings.md` discusses what those at small size showed."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +15,12 @@ from engine.config import RunConfig, read_config, set_field
 from engine.section import Section
 from engine.sweeps.axes import Axis, Value
 from engine.sweeps.plan import SweepPlan
+from engine.sweeps.text import MetricName, SweepText
 
 DIRECTORY = Path(__file__).parent / "presets"
 CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 FULL = "_full_size"
+GROUPS = ("papers", "experiments")
 
 # of every sweep at full size: RAGEN v2's model, batch and learning rate, on one node with GPUs
 FULL_SIZE: dict[str, Value] = {
@@ -47,13 +50,16 @@ class FullSize(Section):
     axes: list[Axis] = Field(default_factory=list)
 
 
-class SweepPreset(Section):
+class SweepPreset(SweepText):
     """`base` is a preset of runs, which `changes` alter for every run. `source` says where the sweep comes from and
     what is smaller here. A file of this shape is what the API and `starboard sweeps create` take, too."""
 
     title: str = Field("", max_length=80)
-    description: str = ""
     source: str = ""
+    means: list[MetricName] = Field(
+        default_factory=list, description="Metrics whose mean over the steps of a run is in docs/findings."
+    )
+    group: Literal["papers", "experiments"] = "experiments"
     size: Literal["small", "full"] = "small"
     base: str = "starter"
     changes: dict[str, Value] = Field(default_factory=dict)
@@ -78,6 +84,8 @@ class SweepPreset(Section):
             title=f"{self.title}, full size",
             description=self.description,
             source=full.source,
+            curves=self.curves,
+            group=self.group,
             size="full",
             base=full.base,
             changes=full.changes,
@@ -85,15 +93,22 @@ class SweepPreset(Section):
         )
 
 
-def of_size(size: Literal["small", "full"]) -> dict[str, SweepPreset]:
-    return {key: one for key, one in sweep_presets().items() if one.size == size}
+def listed(group: Literal["papers", "experiments"], size: Literal["small", "full"] = "small") -> dict[str, SweepPreset]:
+    return {key: one for key, one in sweep_presets().items() if (one.group, one.size) == (group, size)}
 
 
 @cache
 def sweep_presets() -> dict[str, SweepPreset]:
-    """By key, the name of the file, in the order of the files' numbers; those at full size come last."""
-    files = sorted(DIRECTORY.glob("*.toml"))
-    found = {path.stem.partition("_")[2]: SweepPreset.model_validate(tomllib.loads(path.read_text())) for path in files}
+    """By key, the name of the file, in the order of the files' numbers: those of the papers, then the experiments;
+    those at full size come last."""
+    found = {key: one for group in GROUPS for key, one in _read(group)}
     full = {f"{key}{FULL}": large for key, one in found.items() if (large := one.at_full_size()) is not None}
     small = {key: one for key, one in found.items() if one.size == "small"}
     return {**small, **full, **{key: one for key, one in found.items() if one.size == "full"}}
+
+
+def _read(group: str) -> Iterator[tuple[str, SweepPreset]]:
+    """The files of a folder, which has the name of the group."""
+    for path in sorted((DIRECTORY / group).glob("*.toml")):
+        data = tomllib.loads(path.read_text())
+        yield path.stem.partition("_")[2], SweepPreset.model_validate({**data, "group": group})

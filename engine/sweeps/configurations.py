@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field, set_field
+from engine.config.reading import KIND
 from engine.errors import ConfigError
 from engine.section import TYPE
 from engine.sweeps.points import Point
@@ -71,9 +72,9 @@ def configurations_of(base: Mapping[str, Any], points: Iterable[Point]) -> Confi
 
 
 def with_changes(base: Mapping[str, Any], point: Point) -> dict[str, Any]:
-    """Types of sections are set before their fields, which they would clear."""
+    """Types of sections and kinds of environments are set before their fields, which they would clear."""
     data = copy.deepcopy(dict(base))
-    for name in sorted(point.changes, key=lambda name: name.rpartition(".")[2] != TYPE):
+    for name in sorted(point.changes, key=lambda name: name.rpartition(".")[2] not in (TYPE, KIND)):
         set_field(data, name, point.changes[name])
     return data
 

@@ -51,9 +51,9 @@ def test_a_run_that_lost_more_than_half_of_its_success_or_never_had_any_is_degra
 
 def test_runs_belong_to_one_family_by_what_was_changed() -> None:
     def families(name: str) -> set[str]:
-        return {family_of(EXPERIMENTS[name], arm) for arm in EXPERIMENTS[name].arms}
+        return {family_of(EXPERIMENTS[name], config) for _, _, config in EXPERIMENTS[name].runs()}
 
-    assert families("think") == {CALM, REVERSED}
+    assert families("format_without_thoughts") == {CALM, REVERSED}
     assert families("stability_bandit") == {FAST_BANDIT}
     assert families("filter_mass") == {CALM}
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.science.__main__ import FINDINGS
+from benchmarks.science.__main__ import FINDINGS, is_recorded
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
 from benchmarks.science.plot import mean_curve, plot
 from benchmarks.science.runs import directory_of
 from benchmarks.science.table import means_table, table
 from engine.config import RunConfig
+from engine.sweeps.catalogue import sweep_presets
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
@@ -22,6 +23,13 @@ def test_every_arm_is_a_distinct_run_that_the_engine_accepts(experiment: Experim
     configs = [experiment.config(arm, seed) for arm in experiment.arms for seed in experiment.seeds]
     assert all(isinstance(config, RunConfig) for config in configs)
     assert len({config.model_dump_json() for config in configs}) == len(configs)
+
+
+def test_every_sweep_at_small_size_is_an_experiment_with_the_runs_of_its_definition() -> None:
+    assert set(EXPERIMENTS) == {key for key, one in sweep_presets().items() if one.size == "small"}
+    kl = EXPERIMENTS["kl"]
+    assert [arm.label for arm in kl.arms] == ["0", "0.001", "0.003", "0.01", "0.03", "0.1"]
+    assert kl.config(kl.arms[1], 2).loss.kl_coefficient == 0.001 and kl.config(kl.arms[1], 2).seed == 2
 
 
 def test_the_same_run_in_two_experiments_is_trained_once(tmp_path: Path) -> None:
@@ -60,7 +68,10 @@ def test_one_seed_has_no_interval() -> None:
     assert "| one seed | 1 of 1 |" in table([result("a", 1, 0, collapsed=2)])
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+RECORDED = [experiment for experiment in EXPERIMENTS.values() if is_recorded(experiment)]
+
+
+@pytest.mark.parametrize("experiment", RECORDED, ids=lambda one: one.name)
 def test_stored_results_have_the_arms_and_curves_of_the_catalogue(experiment: Experiment) -> None:
     results = json.loads((FINDINGS / f"{experiment.name}.json").read_text())
     assert {result["arm"] for result in results} == {arm.label for arm in experiment.arms}

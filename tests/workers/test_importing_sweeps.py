@@ -24,6 +24,8 @@ pytestmark = pytest.mark.django_db
 
 DEFINITION = SweepPreset.model_validate({
     "title": "kl",
+    "description": "How strong may it be?",
+    "notes": "From none to much.",
     "changes": {"steps": 4},
     "plan": {"axes": [{"type": "values", "field": "loss.kl_coefficient", "values": [0.0, 0.1]}], "seeds": [1, 2]},
 })  # fmt: skip
@@ -53,6 +55,7 @@ def folder(tmp_path: Path, settings: Any) -> Path:
 def test_finished_runs_are_copied_with_their_results_and_missing_ones_are_planned(folder: Path) -> None:
     sweep = import_sweep(DEFINITION, folder)
     assert (sweep.name, sweep.state, sweep.planned.count()) == ("kl", SweepState.FINISHED, 4)
+    assert (sweep.description, sweep.notes, sweep.curves) == (*DEFINITION.text.values(),)
     runs = [row.run for row in sweep.planned.select_related("run") if row.run is not None]
     assert sorted((run.config["loss"]["kl_coefficient"], run.config["seed"]) for run in runs) == [(0.0, 1), (0.1, 1)]
     assert [(run.state, run.step, run.steps.count()) for run in runs] == [("finished", 4, 4)] * 2

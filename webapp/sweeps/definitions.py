@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
 from engine.sweeps.catalogue import SweepPreset, sweep_presets
+from engine.sweeps.text import SweepText
 from webapp.environments.models import EnvironmentVersion
 from webapp.launching import requests
 from webapp.launching.requests import Refused
@@ -42,6 +43,7 @@ class Prepared:
     draft: SweepDraft
     base: RunConfig
     title: str
+    text: SweepText
     preset: str
     version: EnvironmentVersion | None
 
@@ -59,6 +61,7 @@ def prepare(wanted: Wanted, user: User) -> Prepared:
         draft=draft(base.draft.config, data, user=user, version=base.version),
         base=base.draft.config,
         title=definition.title,
+        text=definition,
         preset=base.title,
         version=base.version,
     )

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
@@ -17,6 +16,7 @@ from webapp.sweeps.drafts import SweepDraft
 from webapp.sweeps.estimates import duration, estimate
 from webapp.sweeps.forms import CONFIRM_ABOVE, MethodChoice, SweepForm
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority
+from webapp.sweeps.preset_groups import preset_groups
 from webapp.sweeps.results import MEASURES
 from webapp.sweeps.services import create
 from webapp.sweeps.swept_fields import swept_fields
@@ -36,6 +36,7 @@ def new(request: HttpRequest) -> HttpResponse:
             base=form.base,
             owner=request.user,
             name=form.name,
+            text=form.text(),
             preset=form.preset,
             environment_version=form.version,
             **form.limits(),
@@ -46,8 +47,7 @@ def new(request: HttpRequest) -> HttpResponse:
         "rows": [*form.rows, AxisRow()],
         "empty_row": AxisRow(),
         "fields": swept_fields(form.base) if form.base else [],
-        "presets": of_size("small").items(),
-        "full_presets": of_size("full").items(),
+        "presets": preset_groups(form.sweep_preset),
         "methods": MethodChoice.choices,
         "objectives": MEASURES.items(),
         "priorities": [(str(value), label) for value, label in Priority.choices],

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from engine.config import RunConfig, problems_by_field
 from engine.sweeps.catalogue import SweepPreset, sweep_presets
 from engine.sweeps.plan import SweepPlan
+from engine.sweeps.text import CURVES, SweepText
 from webapp.audit.services import Actor
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import refused_class
@@ -24,6 +25,7 @@ from webapp.runs.queue import slots
 from webapp.sweeps.axis_rows import AxisRow, posted_rows, rows_of
 from webapp.sweeps.drafts import SweepDraft, draft
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep
+from webapp.sweeps.texts import text_of
 from webapp.whole_numbers import whole_number
 
 CARRIED = "swept_run"  # in the session: the form of a run that asked for a sweep
@@ -41,6 +43,7 @@ class MethodChoice(TextChoices):
 
 # fields with a default
 TEXTS = ("points", "sweep_seed", "seeds", "objective", "at_once", "retries", "priority", "confirm")
+TEXT_FIELDS = {"description": "Question", "notes": "Notes", "curves": "Curves"}
 OF_PRUNING = ("first", "every", "fewest")
 
 
@@ -69,6 +72,9 @@ class SweepForm:
     prune_every: str = "10"
     prune_fewest: str = "4"
     sweep_preset: SweepPreset | None = None
+    description: str = ""
+    notes: str = ""
+    curves: str = ", ".join(CURVES)
     user: Actor = None
 
     @property
@@ -90,7 +96,7 @@ class SweepForm:
             seeds = seeds_of(self.seeds)
         except ValueError as error:
             problems.append(f"Training seeds: {error}")
-        problems += self._problems_of_limits()
+        problems += [*self._problems_of_limits(), *self._problems_of_text()]
         if problems:
             return SweepDraft(problems=problems)
         data: dict[str, Any] = {"axes": axes, "method": self.method, "sweep_seed": self.sweep_seed, "seeds": seeds}
@@ -114,6 +120,21 @@ class SweepForm:
             for name, (text, low, high) in limits.items()
             if (number := whole_number(text.strip())) is None or not low <= number <= high
         ]
+
+    def _problems_of_text(self) -> list[str]:
+        try:
+            self.text()
+        except ValidationError as error:
+            found = problems_by_field(error, SweepText)
+            return [f"{TEXT_FIELDS.get(name.partition('.')[0], name)}: {why}." for name, why in found]
+        return []
+
+    def text(self) -> SweepText:
+        names = [name.strip() for name in self.curves.split(",") if name.strip()]
+        return SweepText(description=self.description.strip(), notes=self.notes.strip(), curves=names)
+
+    def begin_with(self, text: SweepText) -> None:
+        self.description, self.notes, self.curves = text.description, text.notes, ", ".join(text.curves)
 
     def limits(self) -> dict[str, int]:
         """Of a form without problems."""
@@ -173,7 +194,7 @@ def posted(data: QueryDict, user: Actor) -> SweepForm:
         method=data.get("method", MethodChoice.GRID),
     )
     form.prune_median, form.prune_collapse = "prune_median" in data, "prune_collapse" in data
-    for name in (*TEXTS, *(f"prune_{one}" for one in OF_PRUNING)):
+    for name in (*TEXTS, *TEXT_FIELDS, *(f"prune_{one}" for one in OF_PRUNING)):
         if name in data:
             setattr(form, name, data[name])
     return form
@@ -205,6 +226,7 @@ def _of_sweep(sweep: Sweep) -> SweepForm:
     made = _of_plan(plan)
     made.base, made.preset, made.version = sweep.parsed_config(), sweep.preset, sweep.environment_version
     made.name = f"{sweep.name[:72]} again"
+    made.begin_with(text_of(sweep))
     made.at_once, made.retries, made.priority = str(sweep.at_once), str(sweep.retries), str(sweep.priority)
     return made
 
@@ -212,6 +234,7 @@ def _of_sweep(sweep: Sweep) -> SweepForm:
 def _of_preset(preset: SweepPreset) -> SweepForm:
     made = _of_plan(preset.plan)
     made.base = preset.base_config()
+    made.begin_with(preset)
     made.preset = made.base.preset
     made.version = _version_named(made.base.environments[0].tag, made.base)
     made.name, made.at_once, made.sweep_preset = preset.title, str(slots()), preset

@@ -42,6 +42,9 @@ class Sweep(models.Model):
 
     name = models.CharField(max_length=80)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    description = models.TextField(blank=True, default="")  # the question that it answers
+    notes = models.TextField(blank=True, default="")  # Markdown
+    curves = models.JSONField(default=list, blank=True)  # names of the metrics that its page draws
     preset = models.CharField(max_length=60, default="custom")  # of the base, a label
     environment_version = models.ForeignKey(EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT)
     config = models.JSONField()  # the base: a whole `RunConfig`

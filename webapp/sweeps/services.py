@@ -12,6 +12,7 @@ from django.utils import timezone
 from engine.config import RunConfig
 from engine.sweeps.plan import MOST_RUNS
 from engine.sweeps.points import fixed
+from engine.sweeps.text import SweepText
 from webapp.audit.services import Actor
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
@@ -34,6 +35,7 @@ def create(
     base: RunConfig,
     owner: Actor,
     name: str = "",
+    text: SweepText | None = None,
     preset: str = "",
     environment_version: EnvironmentVersion | None = None,
     at_once: int = 1,
@@ -48,6 +50,7 @@ def create(
         sweep = Sweep.objects.create(
             name=(name.strip() or generated_name())[:LONGEST_NAME],
             owner=owner if isinstance(owner, User) else None,
+            **(text or SweepText()).text,
             preset=preset or base.preset,
             environment_version=environment_version,
             config=values,

@@ -10,14 +10,15 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from engine.sweeps.catalogue import of_size
 from webapp.runs.config_file import as_toml
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.axis_rows import rows_of
 from webapp.sweeps.estimates import duration
 from webapp.sweeps.forms import CONFIRM_ABOVE
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep, SweepState
+from webapp.sweeps.preset_groups import preset_groups
 from webapp.sweeps.results import MEASURES, SweepResults, estimate_text, labelled
+from webapp.sweeps.texts import shown_text
 
 PAGE = 50
 METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws", "tpe": "Adaptive search"}
@@ -32,8 +33,7 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
         failed=Count("planned", filter=failed),
     )
     rows = [(sweep, [axis.name for axis in sweep.parsed_plan().axes]) for sweep in found[:PAGE]]
-    presets = {"presets": of_size("small").items(), "full_presets": of_size("full").items()}
-    context = {"rows": rows, **presets, "more": found.count() > PAGE}
+    context = {"rows": rows, "presets": preset_groups(), "more": found.count() > PAGE}
     return render(request, "sweeps/list.html", context)
 
 
@@ -43,6 +43,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     plan = sweep.parsed_plan()
     context = {
         **_results(request, sweep),
+        "text": shown_text(sweep),
         "plan": plan,
         "method_text": METHODS[plan.method],
         "rows": list(zip(plan.axes, rows_of(plan.axes), strict=True)),

@@ -114,7 +114,9 @@ def test_every_sweep_that_ships_can_be_launched_from_its_form(browser: Client, k
     # at full size this machine may lack GPUs, and nothing else
     assert page.status_code == 200
     assert [one for one in page.context["draft"].problems if size == "small" or "cluster" not in one] == []
-    assert "arXiv" in text_of(page)
+    preset = sweep_presets()[key]
+    assert ("arXiv" in text_of(page)) is (preset.group == "papers")
+    assert page.context["form"].text().text == preset.text
 
 
 def test_the_form_of_a_run_hands_its_configuration_over(browser: Client, lake: EnvironmentVersion) -> None:
@@ -136,6 +138,47 @@ def test_a_sweep_can_begin_from_another_or_from_a_run(browser: Client, user: Use
     assert [row.values for row in again.rows] == ["0, 0.1", "5, 6"] and again.seeds == "1, 2"
     cloned = browser.get(f"/sweeps/new/?clone={queued(sweep)[0].pk}").context["form"]
     assert cloned.base == queued(sweep)[0].parsed_config() and cloned.rows == []
+
+
+def test_presets_are_listed_in_groups_of_which_the_form_opens_the_chosen_one(browser: Client) -> None:
+    groups = browser.get("/sweeps/").context["presets"]
+    assert [group.title for group in groups] == ["Sweeps of the papers", "Our experiments", "Full size, on GPUs"]
+    listed = [key for group in groups for key, _ in group.presets]
+    assert sorted(listed) == sorted(sweep_presets())
+    opened = browser.get("/sweeps/new/?preset=rare_wins").context["presets"]
+    assert [group.title for group in opened if group.holds_chosen] == ["Our experiments"]
+
+
+def test_a_sweep_shows_its_question_its_notes_as_markdown_and_its_curves(browser: Client, user: User) -> None:
+    words = {"description": "How strong?", "notes": "From *none* to <b>", "curves": "rollout/success, policy/entropy"}
+    browser.post("/sweeps/new/", form(KL_ROW, **words))
+    sweep = Sweep.objects.get()
+    assert sweep.curves == ["rollout/success", "policy/entropy"]
+    shown = browser.get(f"/sweeps/{sweep.pk}/")
+    assert "How strong?" in text_of(shown)
+    assert "From <em>none</em> to &lt;b&gt;" in shown.content.decode()
+    curves = shown.context["text"].curves
+    assert (
+        curves.address
+        == f"/compare/?sweep={sweep.pk}&group=axis:loss.kl_coefficient&metrics=rollout/success,policy/entropy"
+    )
+    assert [chart.name for chart in curves.data["charts"]] == ["rollout/success", "policy/entropy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({"curves": "no spaces allowed"}, "Curves: "),
+        ({"notes": "x" * 20_001}, "Notes: "),
+        ({"curves": "a," * 13}, "Curves: "),
+    ],
+)
+def test_text_that_cannot_be_kept_is_refused_and_not_lost(browser: Client, words: dict[str, str], problem: str) -> None:
+    answer = browser.post("/sweeps/new/", form(KL_ROW, **words))
+    assert answer.status_code == 422 and problem in text_of(answer)
+    assert Sweep.objects.count() == 0
+    [(name, value)] = words.items()
+    assert getattr(answer.context["form"], name) == value
 
 
 def finished_sweep(user: User) -> Sweep:

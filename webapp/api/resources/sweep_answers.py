@@ -102,6 +102,9 @@ class ImprovementAnswer(BaseModel):
 
 
 class SweepDetail(SweepAnswer):
+    description: str = Field(description="The question that it answers.")
+    notes: str = Field(description="Markdown.")
+    curves: list[str] = Field(description="Metrics that its page draws.")
     measure: str
     plan: SweepPlan
     config: dict[str, Any] = Field(description="The base: a `RunConfig`.")
@@ -142,6 +145,9 @@ def sweep_detail(sweep: Sweep) -> dict[str, Any]:
     best = found.best
     return {
         **_answer(found),
+        "description": sweep.description,
+        "notes": sweep.notes,
+        "curves": sweep.curves,
         "measure": found.measure,
         "plan": found.plan.model_dump(mode="json"),
         "config": sweep.config,

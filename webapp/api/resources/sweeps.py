@@ -51,7 +51,8 @@ class WantedSweep(Fields):
     definition: dict[str, Any] | None = Field(
         default=None,
         description="`base` (a preset of runs) or `config`, `changes` of it by dotted field, `environment` (one of "
-        "this site), and `plan`: a `SweepPlan`.",
+        "this site), and `plan`: a `SweepPlan`. `description`, `notes` (Markdown) and `curves` (names of metrics) are "
+        "for the page of the sweep.",
     )
     toml: str | None = Field(default=None, description="The same as the text of a TOML file.")
     seeds: list[int] | None = Field(default=None, description="Training seeds in place of those of the plan.")
@@ -81,7 +82,8 @@ class SweepPresetAnswer(BaseModel):
     key: str
     title: str
     description: str
-    source: str = Field(description="The paper, and what differs here.")
+    source: str = Field(description="The paper, and what differs here; empty for our own experiments.")
+    group: str = Field(description="papers or experiments.")
     size: str = Field(description="small: for two CPU cores. full: as in the paper, on GPUs.")
 
 
@@ -140,10 +142,17 @@ class Extended(SweepDetail):
 
 @resource.get("sweep-presets/", route="sweep_presets")
 def list_sweep_presets(call: Call) -> SweepPresetList:
-    """List the sweeps that ship: those of the papers."""
+    """List the sweeps that ship: those of the papers, and our own experiments."""
     return SweepPresetList(
         presets=[
-            SweepPresetAnswer(key=key, title=one.title, description=one.description, source=one.source, size=one.size)
+            SweepPresetAnswer(
+                key=key,
+                title=one.title,
+                description=one.description,
+                source=one.source,
+                group=one.group,
+                size=one.size,
+            )
             for key, one in sweep_presets().items()
         ]
     )
@@ -203,6 +212,7 @@ def create_sweep(call: Call, body: CreateSweep) -> Annotated[dict[str, Any], Swe
         base=found.base,
         owner=call.user,
         name=body.name or found.title,
+        text=found.text,
         preset=found.preset,
         environment_version=found.version,
         at_once=body.at_once,
