@@ -124,9 +124,10 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls):
             yield from (Entry.model_validate(one) for one in found)
             after, left = page["next"], None if left is None else left - len(found)
 
-    def compare_entries(self, first: int, other: int) -> Pair:
-        """Two evaluations problem by problem."""
-        return Pair.model_validate(self._http.get("leaderboard/pair", first=first, other=other))
+    def compare_entries(self, first: int, other: int, *, measure: str = "success") -> Pair:
+        """Two evaluations problem by problem, by `success`, `return`, `turns`, `tokens`, `format`, `pass_at` or
+        `pass_all`."""
+        return Pair.model_validate(self._http.get("leaderboard/pair", first=first, other=other, measure=measure))
 
     def launch(
         self,

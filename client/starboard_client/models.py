@@ -191,5 +191,5 @@ class Pair(Answer):
     high: float
     p: float
     shared: int
-    solved_by_first: list[dict[str, Any]]
-    solved_by_other: list[dict[str, Any]]
+    more_by_first: list[dict[str, Any]]
+    more_by_other: list[dict[str, Any]]

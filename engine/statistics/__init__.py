@@ -8,7 +8,7 @@
 | one score per training seed | `means` |
 | two entries on the same seeds | `paired` |
 | two evaluations, on the problems that both played | `shared_problems` |
-| every two of many entries, problem by problem | `all_pairs` |
+| every two of many entries, problem by problem | `all_pairs`; by returns, turns or tokens `weighted_pairs` |
 | many comparisons at once | `multiple_comparisons` |
 | ranks, and ties of entries | `ranks` |
 | one configuration, over training seeds and over problems | `seeds_and_problems` |

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.statistics.paired import mcnemar_many, paired_rates_many
+from engine.statistics.paired import Pairs, mcnemar_many, paired_rates_many
+from engine.statistics.weighted_pairs import Weighted, weighted_pairs
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -22,20 +23,13 @@ DIGITS = 9  # of a score
 FEWEST = 2  # shared problems; entries with fewer are not compared, and have a p of 1
 
 
-class Pairs(NamedTuple):
-    """(N, N), row against column. `difference` is row - column, NaN where fewer than two problems are shared,
-    in all or in one environment."""
-
-    difference: Floats
-    low: Floats  # ends of the 95% interval of the difference
-    high: Floats
-    p: Floats  # two-sided, of no difference
-    shared: Counts  # problems
-    ahead: Counts  # of them, those that the row has the higher score on
-    behind: Counts
-
-
-def compare_all(scores: ArrayLike, others: ArrayLike | None = None, *, strata: Sequence[int] | None = None) -> Pairs:
+def compare_all(
+    scores: ArrayLike,
+    others: ArrayLike | None = None,
+    *,
+    strata: Sequence[int] | None = None,
+    weights: tuple[ArrayLike, ArrayLike] | None = None,
+) -> Pairs:
     """Compares each of `scores` (N, P) with each of `others` (M, P), or with each other; NaN is no score.
 
     A score is the share of a problem's samples that succeeded. Where all of two entries' shares are 0 or 1 the test is
@@ -44,10 +38,14 @@ def compare_all(scores: ArrayLike, others: ArrayLike | None = None, *, strata: S
 
     `strata` has the number of problems of each environment, in order: the difference is then the mean over
     environments, each with the same weight, by t with the variance within environments.
+
+    With `weights`, of `scores` and of `others`, a score is any number and a mean is a ratio: see `weighted_pairs`.
     """
     rows = _rounded(scores)
     columns = rows if others is None else _rounded(others)
     sizes = strata or [rows.shape[1]]
+    if weights is not None:
+        return weighted_pairs(Weighted(rows, weights[0]), Weighted(columns, weights[1]), sizes)
     ends = np.cumsum(sizes)[:-1]
     parts = [_moments(*pair) for pair in zip(np.split(rows, ends, 1), np.split(columns, ends, 1), strict=True)]
     shared, ahead, behind = (sum(getattr(one, name) for one in parts) for name in ("shared", "ahead", "behind"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,19 @@ from engine.statistics.proportions import Z95
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # what differences may differ by and still be called equal
 HELD = 1_000_000  # resampled numbers in memory at once
+
+
+class Pairs(NamedTuple):
+    """Of every two of many entries, (N, N), row against column. `difference` is row - column, NaN where fewer than two
+    problems are shared, in all or in one environment."""
+
+    difference: Floats
+    low: Floats  # ends of the 95% interval of the difference
+    high: Floats
+    p: Floats  # two-sided, of no difference
+    shared: NDArray[np.int64]  # problems
+    ahead: NDArray[np.int64]  # of them, those that the row has the higher score on
+    behind: NDArray[np.int64]
 
 
 def mcnemar(only_first: int, only_other: int) -> float:

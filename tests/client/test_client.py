@@ -142,7 +142,7 @@ def test_the_leaderboard_is_read_page_by_page(starboard: Starboard, monkeypatch:
     assert [entry.name for entry in starboard.entries("bandits")] == ["1111", "0111", "1000"]
     assert [entry.evaluation for entry in starboard.entries(limit=1)] == [rows[0].pk]
     pair = starboard.compare_entries(rows[1].pk, rows[2].pk)
-    assert ([one["index"] for one in pair.solved_by_first], len(pair.solved_by_other)) == ([1, 2, 3], 1)
+    assert ([one["index"] for one in pair.more_by_first], len(pair.more_by_other)) == ([1, 2, 3], 1)
     with pytest.raises(NotFound, match="no entries"):
         list(starboard.entries("unknown"))
 

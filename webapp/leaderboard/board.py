@@ -11,12 +11,12 @@ from django.db.models.functions import Rank
 
 from engine.suites.comparability import differences
 from webapp.jobs import JobState
-from webapp.leaderboard.columns import COLUMNS
+from webapp.leaderboard.columns import COLUMNS, Column
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.problem_scores import ProblemScores, problem_scores
 from webapp.leaderboard.query import PAGE, SHORT_KEY, BoardQuery
-from webapp.leaderboard.rows import Row
-from webapp.leaderboard.seed_rows import FEWEST, Listed, SeedGroup, grouped, problem_interval, seed_standings
+from webapp.leaderboard.rows import Row, name_of
+from webapp.leaderboard.seed_rows import Listed, SeedGroup, grouped, problem_interval, seed_standings, sorted_by
 from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standings
 from webapp.suites.models import Suite, SuiteEvaluation
 
@@ -114,27 +114,29 @@ def matching_entries(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entr
 
 def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query = board.query
-    column = F(COLUMNS[query.sort].field)
+    measure = query.measure
+    column, value = F(COLUMNS[query.sort].field), F(measure.field)
     order = column.asc(nulls_last=True) if query.ascending else column.desc(nulls_last=True)
-    ranked = matching.annotate(rank=Window(Rank(), order_by=F("success").desc())).order_by(order, "-success", "pk")
+    best_first = value.asc(nulls_last=True) if measure.ascending else value.desc(nulls_last=True)
+    ranked = matching.annotate(rank=Window(Rank(), order_by=best_first)).order_by(order, "-success", "pk")
     start = (query.page - 1) * most
     ranks = dict(ranked.values_list("pk", "rank")[start : start + most])  # without the rows' many other columns
     shown = with_runs(ranks)
     board.total = matching.count()
-    baseline = pinned.pk if pinned else matching.order_by("-success", "pk").values_list("pk", flat=True).first()
-    family = list(ranks)
-    if len(family) < board.total <= MOST_PAIRS:
-        family = list(matching.order_by("-success", "pk").values_list("pk", flat=True))
+    compared = matching.filter(**{f"{measure.field}__isnull": False}).order_by(best_first, "pk")
+    baseline = pinned.pk if pinned else compared.values_list("pk", flat=True).first()
+    if len(ranks) < board.total <= MOST_PAIRS:
+        family = list(compared.values_list("pk", flat=True))
     else:
-        family.sort(key=lambda pk: (-shown[pk].success, pk))
-    scores = problem_scores(list(dict.fromkeys([*family, *([baseline] if baseline else [])])))
-    found = standings(family, scores, baseline, pinned=board.pinned)
+        family = [pk for pk in sorted(ranks, key=lambda pk: (ranks[pk], pk)) if measure.is_known(shown[pk])]
+    scores = problem_scores(list(dict.fromkeys([*family, *([baseline] if baseline else [])])), measure)
+    found = standings(family, scores, baseline, pinned=board.pinned, fewer_is_better=measure.ascending)
     board.family = found.family
     checkpoints = _checkpoints(board.key, list(shown.values()))
     board.rows = [
         Row(
             entry=shown[pk],
-            rank=rank,
+            rank=rank if measure.is_known(shown[pk]) else None,
             standing=found.of.get(pk, Standing()),
             checkpoints=checkpoints.get(shown[pk].run_id or "", 1),
         )
@@ -160,17 +162,18 @@ def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
 
 def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query = board.query
-    fields = ("pk", "configuration", "training_seed", "step", "success")
-    groups = grouped(map(Listed._make, matching.order_by("step", "pk").values_list(*fields)))
+    measure = query.measure
+    fields = ("pk", "configuration", "training_seed", "step", measure.field)
+    listed = map(Listed._make, matching.order_by("step", "pk").values_list(*fields))
+    groups = grouped(listed, fewer_is_better=measure.ascending)
     board.total = len(groups)
     baseline = next((group for group in groups if pinned and any(one.pk == pinned.pk for one in group.members)), None)
     board.pinned = baseline is not None
-    with_seeds = [group for group in groups if len(group.members) >= FEWEST]
-    baseline = baseline or next(iter(with_seeds), None)
-    ordered = groups if (query.sort, query.ascending) != ("success", True) else groups[::-1]
+    baseline = baseline or next((group for group in groups if group.is_compared), None)
+    ordered = sorted_by(groups, _column_of(groups, matching, COLUMNS[query.sort]), ascending=query.ascending)
     shown = ordered[(query.page - 1) * most : query.page * most]
     compared = groups if len(groups) <= MOST_PAIRS else shown
-    found = seed_standings(compared, baseline, pinned=board.pinned)
+    found = seed_standings(compared, baseline, pinned=board.pinned, fewer_is_better=measure.ascending)
     members = [one.pk for group in shown for one in group.members]
     entries = with_runs(members)
     scores = problem_scores(members)
@@ -179,6 +182,18 @@ def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry 
     if baseline is not None:
         entry = entries.get(baseline.key) or with_runs([baseline.key])[baseline.key]
         board.baseline = Row(entry=entry, rank=None, standing=Standing(), group=baseline)
+
+
+def _column_of(
+    groups: Sequence[SeedGroup], matching: QuerySet[Entry], column: Column
+) -> Mapping[int, float | None] | Mapping[int, str | None]:
+    """What each group shows in the column: the mean of its members, or their name."""
+    if column.unit == "text":
+        names = {pk: row for pk, *row in matching.order_by().values_list("pk", "name", "preset", "model")}
+        return {group.key: name_of(*names[group.key], seeds=len(group.members)) for group in groups}
+    values = dict(matching.order_by().values_list("pk", column.field))
+    found = {group.key: [values[one.pk] for one in group.members] for group in groups}
+    return {key: None if None in row else sum(row) / len(row) for key, row in found.items()}
 
 
 def _configuration(group: SeedGroup, entries: Mapping[int, Entry], found: Standings, scores: ProblemScores) -> Row:

@@ -51,19 +51,28 @@ def shown(value: float, column: Column) -> str:
     return f"{value:,.0f}" if abs(value) >= LARGE else f"{value:.2f}"
 
 
-def points(delta: Delta) -> str:
-    """A difference in percentage points. Example: `+5.1`."""
-    return f"{delta.difference * 100:+.1f}"
+def signed(difference: float, column: Column) -> str:
+    """A difference; of shares in percentage points. Example: `+5.1`."""
+    if column.unit == "share":
+        return f"{difference * 100:+.1f}"
+    return f"{difference:+,.0f}" if abs(difference) >= LARGE else f"{difference:+.2f}"
 
 
-def delta_title(delta: Delta) -> str:
+def delta_title(delta: Delta, column: Column) -> str:
     """What a difference stands on. Example: `+5.1 points, 95% interval +0.3 to +9.7, adjusted p = 0.047, on 256
     problems: 25 solved more often, 12 less often`."""
-    interval = f"95% interval {delta.low * 100:+.1f} to {delta.high * 100:+.1f}, adjusted p {p_text(delta.p)}"
+    low, high = signed(delta.low, column), signed(delta.high, column)
+    interval = f"95% interval {low} to {high}, adjusted p {p_text(delta.p)}"
+    difference = f"{signed(delta.difference, column)} {unit_of(column)}"
     if not delta.shared:
-        return f"{points(delta)} points, {interval}, by Welch's test over training seeds"
-    detail = f"on {delta.shared} problems: {delta.ahead} solved more often, {delta.behind} less often"
-    return f"{points(delta)} points, {interval}, {detail}"
+        return f"{difference}, {interval}, by Welch's test over training seeds"
+    more, less = ("solved more often", "less often") if column.key == "success" else ("have more", "less")
+    return f"{difference}, {interval}, on {delta.shared} problems: {delta.ahead} {more}, {delta.behind} {less}"
+
+
+def unit_of(column: Column) -> str:
+    """Of a difference. Example: `points`, or `tokens`."""
+    return "points" if column.unit == "share" else column.title.lower()
 
 
 def p_text(p: float) -> str:

@@ -27,6 +27,9 @@ class Column:
     ascending: bool = False  # which way it is sorted first
     show: str = "results"  # the set of columns that it is in; empty: always shown
 
+    def is_known(self, entry: Entry) -> bool:
+        return getattr(entry, self.field) is not None
+
     def measure_of(self, entry: Entry) -> str:
         return self.measure.format(entry.samples)
 
@@ -167,6 +170,7 @@ def _all() -> list[Column]:
 
 COLUMNS = {column.key: column for column in _all()}
 SETS = {"results": "Results", "cost": "Training cost"}
+MEASURES = [key for key, column in COLUMNS.items() if column.measure or key == "success"]
 COSTS = ("updates", "env_turns", "generated", "hours")  # that a measure can be charted against
 
 

@@ -95,8 +95,8 @@ def read_cost_chart(board: Board, *, public: bool = False) -> CostChart | None:
     for index in sorted(drawn, key=lambda index: (costs[index], worth[index])):
         members = [entries[pk] for pk in rows[index]]
         row = Row(entry=members[0], rank=None, standing=Standing(), members=members)
-        place = float(costs[index]), float(values[index])
-        chart.points.append(_point(row, chart, place, is_front=bool(front[index]), public=public))
+        at = float(costs[index]), float(values[index])
+        chart.points.append(_point(row, chart, at, is_front=bool(front[index]), public=public))
         if front[index]:
             chart.front.append(FrontRow(row=row, cost=cell(row, chart.cost), value=cell(row, chart.measure)))
     return chart
@@ -121,7 +121,7 @@ def _devices(matching: QuerySet[Entry], rows: Sequence[Sequence[int]]) -> NDArra
     return np.array([known[row[0]] for row in rows], dtype=str)
 
 
-def _point(row: Row, chart: CostChart, place: tuple[float, float], *, is_front: bool, public: bool) -> Point:
+def _point(row: Row, chart: CostChart, at: tuple[float, float], *, is_front: bool, public: bool) -> Point:
     _, low, high = row.estimate(chart.measure) or (None, None, None)
     value = cell(row, chart.measure)
     lines = [
@@ -130,8 +130,8 @@ def _point(row: Row, chart: CostChart, place: tuple[float, float], *, is_front: 
         f"{chart.cost.title} {cell(row, chart.cost).text}",
     ]
     return Point(
-        x=place[0],
-        y=place[1],
+        x=at[0],
+        y=at[1],
         low=low,
         high=high,
         text="\n".join(visible(line) for line in lines),

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import zlib
 
 import numpy as np
-from numpy.typing import NDArray
+from django.db import transaction
 
 from engine.statistics.measures import PASS_ALL, PASS_AT, Estimate, Tallies, measured
-from engine.suites.outcomes import read_columns
 from webapp.jobs import JobState
 from webapp.leaderboard.costs import training_cost
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.problem_scores import item_counts
+from webapp.leaderboard.problem_totals import RETURN, TOKENS, TURNS, WELL_FORMED, Totals, read_totals, save_totals
 from webapp.suites.models import ItemResult, SuiteEvaluation
 
-log = logging.getLogger(__name__)
-
-Floats = NDArray[np.float64]
 MOST_AT_ONCE = 8  # evaluations that a page adds before it answers; workers add theirs when they end
-COLUMNS = ["item", "problem", "success", "episode_return", "turns", "tokens", "malformed"]
-RETURN, TURNS, TOKENS, WELL_FORMED = "return", "turns", "tokens", "well_formed"
 
 
 def add_new_entries() -> int:
@@ -35,15 +29,19 @@ def add_new_entries() -> int:
 
 def add_entry(evaluation: SuiteEvaluation) -> Entry:
     """The row of a finished evaluation with a score in every item; it replaces an earlier one."""
-    entry = _entry(evaluation, list(evaluation.items.all()))
+    items = list(evaluation.items.all())
+    totals = read_totals(evaluation, items)
+    entry = _entry(evaluation, items, totals)
     fields = [field.attname for field in Entry._meta.concrete_fields if not field.primary_key]
-    Entry.objects.bulk_create([entry], update_conflicts=True, unique_fields=["evaluation"], update_fields=fields)
+    with transaction.atomic():
+        Entry.objects.bulk_create([entry], update_conflicts=True, unique_fields=["evaluation"], update_fields=fields)
+        save_totals(entry, totals)
     return entry
 
 
-def _entry(evaluation: SuiteEvaluation, items: list[ItemResult]) -> Entry:
+def _entry(evaluation: SuiteEvaluation, items: list[ItemResult], totals: dict[int, Totals]) -> Entry:
     run, version = evaluation.run, evaluation.version
-    found = _measures(evaluation, items)
+    found = _measures(evaluation, items, totals)
     fewest = min((item.samples for item in items), default=1)  # pass@k needs k samples of every item
     scored = sum(item.scored for item in items)
     seen = [item.trained_on for item in items]
@@ -87,54 +85,15 @@ def _entry(evaluation: SuiteEvaluation, items: list[ItemResult]) -> Entry:
     )
 
 
-def _measures(evaluation: SuiteEvaluation, items: list[ItemResult]) -> dict[str, Estimate]:
+def _measures(evaluation: SuiteEvaluation, items: list[ItemResult], totals: dict[int, Totals]) -> dict[str, Estimate]:
     """Over problems, with intervals. Where the file of outcomes is gone, what the rows of the items still have."""
-    totals = _totals(evaluation, items)
     environments = []
     for item in items:
         samples, successes = item_counts([item])
-        environments.append(
-            Tallies(planned=item.samples, samples=samples[0], successes=successes[0], totals=totals.get(item.name, {}))
-        )
+        known = totals[item.order].fractions if item.order in totals else {}
+        environments.append(Tallies(planned=item.samples, samples=samples[0], successes=successes[0], totals=known))
     found = measured(environments, seed=zlib.crc32(f"{evaluation.key}{evaluation.weights}".encode()))
     return found if totals else {**_means(items), **found}
-
-
-def _totals(evaluation: SuiteEvaluation, items: list[ItemResult]) -> dict[str, dict[str, tuple[Floats, Floats]]]:
-    """By item, the totals of each problem over its scored episodes; empty without a file."""
-    try:
-        table = read_columns(evaluation.folder, COLUMNS)
-    except OSError as error:
-        log.warning("Outcomes of evaluation %s cannot be read: %s", evaluation.pk, error)
-        return {}
-    if not len(table):
-        return {}
-    problems = {item.name: item.problems for item in evaluation.suite().items}
-    names = np.array(table["item"].to_pylist())
-    hashes = np.array(table["problem"].to_pylist())
-    numbers = {
-        name: table[name].to_numpy().astype(np.float64) for name in ("episode_return", "turns", "tokens", "malformed")
-    }
-    is_scored = np.array([success is not None for success in table["success"].to_pylist()])
-    found = {}
-    for item in items:
-        position = {problem: index for index, problem in enumerate(problems[item.name])}
-        own = (names == item.name) & is_scored & np.isin(hashes, problems[item.name])
-        chosen = np.flatnonzero(own)
-        index = np.array([position[problem] for problem in hashes[chosen].tolist()], dtype=np.int64)
-        sums = {name: _sums(values[chosen], index, item.problems) for name, values in numbers.items()}
-        episodes = _sums(np.ones(len(chosen)), index, item.problems)
-        found[item.name] = {
-            RETURN: (sums["episode_return"], episodes),
-            TURNS: (sums["turns"], episodes),
-            TOKENS: (sums["tokens"], episodes),
-            WELL_FORMED: (sums["turns"] - sums["malformed"], sums["turns"]),
-        }
-    return found
-
-
-def _sums(values: Floats, index: NDArray[np.int64], problems: int) -> Floats:
-    return np.bincount(index, weights=values, minlength=problems).astype(np.float64)
 
 
 def _means(items: list[ItemResult]) -> dict[str, Estimate]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from webapp.leaderboard.board import Board
-from webapp.leaderboard.cells import cell, points
+from webapp.leaderboard.cells import cell, signed
 from webapp.leaderboard.columns import COLUMNS, shown_in
 from webapp.leaderboard.rows import Row
 from webapp.visible_text import visible
@@ -24,6 +24,7 @@ def as_json(board: Board) -> dict[str, Any]:
         "suite": board.suite.name,
         "suite_version": board.suite_version,
         "key": board.key,
+        "measure": board.query.measure.key,
         "adjusted": board.family,
         "baseline": board.baseline.entry.pk if board.baseline else None,
         "total": board.total,
@@ -97,11 +98,19 @@ def safe_cell(value: Any) -> Any:
 def as_markdown(board: Board) -> str:
     """A table for people, of the columns that the page shows."""
     columns = [COLUMNS["success"], *shown_in(board.query.show, samples=board.samples)]
-    heads = ["Rank", "Ties", "Model", "Seeds", *(one.title for one in columns), "Difference"]
+    measure = board.query.measure
+    heads = [
+        "Rank",
+        "Ties",
+        "Model",
+        "Seeds",
+        *(one.title for one in columns),
+        f"Difference of {measure.title.lower()}",
+    ]
     lines = [_line(heads), _line(["---:", ":---", ":---", "---:", *("---:" for _ in columns), "---:"])]
     for row in board.rows:
         delta, standing = row.standing.delta, row.standing
-        difference = f"{points(delta)}{'' if delta.significant else ' (n.s.)'}" if delta else ""
+        difference = f"{signed(delta.difference, measure)}{'' if delta.significant else ' (n.s.)'}" if delta else ""
         cells = [cell(row, column) for column in columns]
         texts = [f"{one.text} ({one.interval})" if one.interval else one.text for one in cells]
         rank = str(standing.ranks or row.rank or "")

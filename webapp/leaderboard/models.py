@@ -70,6 +70,23 @@ class Entry(models.Model):
         return f"{self.name}: {self.success:.3f}"
 
 
+class ProblemTotals(models.Model):
+    """Of one item of an entry: sums over the scored episodes of each problem, as `problem_totals.Totals` names them.
+    `sums` is float64, little-endian, a row for each of those and a column for each problem, in the suite's order."""
+
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="problem_totals")
+    order = models.PositiveSmallIntegerField()
+    sums = models.BinaryField()
+
+    class Meta:
+        verbose_name_plural = "problem totals"
+        ordering = ["entry", "order"]
+        constraints = [models.UniqueConstraint(fields=["entry", "order"], name="one_row_per_item_of_entry")]
+
+    def __str__(self) -> str:
+        return f"item {self.order} of entry {self.entry_id}"
+
+
 class PublicLink(models.Model):
     """A secret address at which anyone sees one leaderboard, read-only, until it is revoked. The secret itself is not
     stored; `shown_as` is its beginning, by which its owner recognises it."""

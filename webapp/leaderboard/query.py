@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from webapp.leaderboard.columns import COLUMNS, COSTS, SETS, Column
+from webapp.leaderboard.columns import COLUMNS, COSTS, MEASURES, SETS, Column
 from webapp.suites.models import PolicyKind
 from webapp.whole_numbers import whole_number
 
@@ -36,8 +36,7 @@ class BoardQuery:
     @property
     def measure(self) -> Column:
         """What rows are ranked and charted by: the column that they are sorted by, or success if it is no measure."""
-        column = COLUMNS[self.sort]
-        return column if column.measure else COLUMNS["success"]
+        return COLUMNS[self.sort if self.sort in MEASURES else "success"]
 
     def address(self, **changes: object) -> str:
         """The query string with these changes, without what is at its default."""

@@ -36,8 +36,7 @@ class Row:
     @property
     def name(self) -> str:
         """The model, or of several seeds what they have in common."""
-        entry = self.entry
-        return entry.name if self.seeds == 1 else entry.preset or entry.model or entry.name
+        return name_of(self.entry.name, self.entry.preset, self.entry.model, seeds=self.seeds)
 
     @property
     def scores(self) -> list[float]:
@@ -86,6 +85,10 @@ class Row:
     def dots(self) -> list[str]:
         """Positions of the training seeds."""
         return [f"{score * BAR:.1f}" for score in self.scores] if self.seeds > 1 else []
+
+
+def name_of(name: str, preset: str, model: str, *, seeds: int) -> str:
+    return name if seeds == 1 else preset or model or name
 
 
 def _ends(entry: Entry, column: Column) -> tuple[float | None, float | None]:

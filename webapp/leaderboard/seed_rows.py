@@ -3,15 +3,15 @@ seeds and for problems."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.statistics.intervals import Interval
-from engine.statistics.means import MeanDifference, t_interval, welch, welch_all
+from engine.statistics.means import MeanDifference, welch, welch_all
 from engine.statistics.multiple_comparisons import holm
 from engine.statistics.ranks import holm_of_pairs, rank_ranges, tie_letters
 from engine.statistics.seeds_and_problems import two_levels
@@ -23,23 +23,23 @@ FEWEST = 2  # seeds of a configuration that is compared
 
 
 class Listed(NamedTuple):
-    """What grouping needs of an entry."""
+    """What grouping needs of an entry; `value` is that of the measure."""
 
     pk: int
     configuration: str
     training_seed: int | None
     step: int | None
-    success: float
+    value: float | None
 
 
 @dataclass(slots=True, kw_only=True)
 class SeedGroup:
     """`members` have different seeds; of a seed with several checkpoints it is the newest. The first stands for all.
-    `rank` is by success, which is their mean; groups with the same share one."""
+    `rank` is by the mean of their values; groups with the same share one, and those of which a value is not known have
+    none."""
 
     members: list[Listed]
-    success: float
-    rank: int = 0
+    rank: int | None = None
 
     @property
     def key(self) -> int:
@@ -47,15 +47,21 @@ class SeedGroup:
 
     @property
     def scores(self) -> list[float]:
-        return [one.success for one in self.members]
+        return [one.value for one in self.members if one.value is not None]
 
     @property
-    def seed_interval(self) -> Interval | None:
-        """What the same configuration gives when it is trained again; None for a single seed."""
-        return t_interval(self.scores)
+    def mean(self) -> float | None:
+        """None where one of the values is not known."""
+        scores = self.scores
+        return sum(scores) / len(scores) if len(scores) == len(self.members) else None
+
+    @property
+    def is_compared(self) -> bool:
+        """With the others: one seed says nothing of how much seeds differ."""
+        return len(self.members) >= FEWEST and self.mean is not None
 
 
-def grouped(entries: Iterable[Listed]) -> list[SeedGroup]:
+def grouped(entries: Iterable[Listed], *, fewer_is_better: bool = False) -> list[SeedGroup]:
     """Best first. `entries` are in the order of their steps. One without a configuration, such as an endpoint, is a
     group of its own."""
     by_name: dict[str | int, dict[int | None, Listed]] = {}
@@ -64,12 +70,25 @@ def grouped(entries: Iterable[Listed]) -> list[SeedGroup]:
     groups = []
     for found in by_name.values():
         members = sorted(found.values(), key=_seed_first) if len(found) > 1 else list(found.values())
-        groups.append(SeedGroup(members=members, success=sum([one.success for one in members]) / len(members)))
-    groups.sort(key=lambda group: (-group.success, group.members[0].pk))
-    for index, group in enumerate(groups):
-        before = groups[index - 1]
-        group.rank = before.rank if index and before.success == group.success else index + 1
-    return groups
+        groups.append(SeedGroup(members=members))
+    means = {group.key: group.mean for group in groups}
+    groups.sort(key=lambda group: group.key)
+    ordered = sorted_by(groups, means, ascending=fewer_is_better)
+    for index, group in enumerate(ordered):
+        before = ordered[index - 1]
+        is_same = index > 0 and means[before.key] == means[group.key]
+        group.rank = None if means[group.key] is None else before.rank if is_same else index + 1
+    return ordered
+
+
+def sorted_by(
+    groups: Sequence[SeedGroup], values: Mapping[int, float | None] | Mapping[int, str | None], *, ascending: bool
+) -> list[SeedGroup]:
+    """By the values of their keys, those without one last; equal ones keep their order."""
+    known: list[tuple[Any, SeedGroup]] = [(values[group.key], group) for group in groups]
+    found = [pair for pair in known if pair[0] is not None]
+    found.sort(key=lambda pair: pair[0], reverse=not ascending)
+    return [group for _, group in found] + [group for value, group in known if value is None]
 
 
 def _seed_first(one: Listed) -> tuple[int, int]:
@@ -90,18 +109,21 @@ def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:
     return Interval(max(0.0, low), min(1.0, high))
 
 
-def seed_standings(groups: Sequence[SeedGroup], baseline: SeedGroup | None, *, pinned: bool) -> Standings:
+def seed_standings(
+    groups: Sequence[SeedGroup], baseline: SeedGroup | None, *, pinned: bool, fewer_is_better: bool = False
+) -> Standings:
     """By Welch's test of the means over seeds. A configuration with one seed is not compared: one seed says nothing of
     how much seeds differ. Differences to the best are adjusted for all pairs, since the data chose it."""
-    with_seeds = [group for group in groups if len(group.members) >= FEWEST]
+    with_seeds = [group for group in groups if group.is_compared]
     of = {group.key: Standing() for group in groups}
     adjusted: Floats | None = None
     if len(with_seeds) <= MOST_PAIRS:
         difference, p = welch_all([group.scores for group in with_seeds])
         adjusted = holm_of_pairs(p)
-        shown = zip(with_seeds, rank_ranges(difference, adjusted), tie_letters(adjusted), strict=True)
+        better = -difference if fewer_is_better else difference
+        shown = zip(with_seeds, rank_ranges(better, adjusted), tie_letters(adjusted), strict=True)
         of |= {group.key: Standing(ranks=ranks, ties=ties) for group, ranks, ties in shown}
-    if baseline is None or len(baseline.members) < FEWEST:
+    if baseline is None or not baseline.is_compared:
         return Standings(of=of)
     keys = [group.key for group in with_seeds]
     deltas = {group.key: _delta(group, baseline) for group in with_seeds if group.key != baseline.key}

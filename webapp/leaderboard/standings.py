@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.statistics.all_pairs import Pairs, compare_all
 from engine.statistics.multiple_comparisons import holm
+from engine.statistics.paired import Pairs
 from engine.statistics.ranks import SIGNIFICANT, RankRange, holm_of_pairs, rank_ranges, tie_letters
 from webapp.leaderboard.problem_scores import ProblemScores
 
@@ -23,7 +23,7 @@ MOST_PAIRS = 100  # entries of which every two are compared
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """An entry's success minus the baseline's, with its 95% interval; `p` is adjusted (Holm)."""
+    """An entry's value of the measure minus the baseline's, with its 95% interval; `p` is adjusted (Holm)."""
 
     difference: float
     low: float
@@ -57,20 +57,20 @@ class Standings:
     family: str = ""
 
 
-def standings(family: Sequence[int], found: ProblemScores, baseline: int | None, *, pinned: bool) -> Standings:
+def standings(
+    family: Sequence[int], found: ProblemScores, baseline: int | None, *, pinned: bool, fewer_is_better: bool = False
+) -> Standings:
     """Of the entries of `family`, best first. The baseline may be outside of it."""
     known = {pk: index for index, pk in enumerate(found.entries)}
     listed = [pk for pk in family if pk in known]
-    rows = found.scores[[known[pk] for pk in listed]]
-    base = found.scores[[known[baseline]]] if baseline in known else None
-    against = _against(rows, base, listed, baseline, found.strata)
+    rows = found.of([known[pk] for pk in listed])
+    against = _against(rows, found.of([known[baseline]]) if baseline in known else None, baseline)
     if len(listed) > MOST_PAIRS:
         return _standings(listed, {}, against, _words(len(listed), baseline in listed, pinned))
-    pairs = compare_all(rows, strata=found.strata)
+    pairs = rows.compared()
     adjusted = holm_of_pairs(pairs.p)
-    whole = dict(
-        zip(listed, zip(rank_ranges(pairs.difference, adjusted), tie_letters(adjusted), strict=True), strict=True)
-    )
+    better = -pairs.difference if fewer_is_better else pairs.difference
+    whole = dict(zip(listed, zip(rank_ranges(better, adjusted), tie_letters(adjusted), strict=True), strict=True))
     if pinned or baseline not in listed:
         return _standings(listed, whole, against, _words(len(listed), baseline in listed, pinned, pairs=True))
     column = listed.index(baseline)
@@ -78,17 +78,15 @@ def standings(family: Sequence[int], found: ProblemScores, baseline: int | None,
     return _standings(listed, whole, best, _words(len(listed), True, False, pairs=True))
 
 
-def _against(
-    rows: Floats, base: Floats | None, listed: list[int], baseline: int | None, strata: list[int]
-) -> dict[int, Delta]:
+def _against(rows: ProblemScores, base: ProblemScores | None, baseline: int | None) -> dict[int, Delta]:
     """Against the baseline, adjusted for these comparisons."""
-    if base is None or not listed:
+    if base is None or not rows.entries:
         return {}
-    pairs = compare_all(rows, base, strata=strata)
-    others = [index for index, pk in enumerate(listed) if pk != baseline]
-    adjusted = np.ones(len(listed))
+    pairs = rows.compared(base)
+    others = [index for index, pk in enumerate(rows.entries) if pk != baseline]
+    adjusted = np.ones(len(rows.entries))
     adjusted[others] = holm(pairs.p[others, 0])
-    return _deltas(listed, _column(pairs, 0), adjusted, baseline)
+    return _deltas(rows.entries, _column(pairs, 0), adjusted, baseline)
 
 
 def _column(pairs: Pairs, column: int) -> Pairs:

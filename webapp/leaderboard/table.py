@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webapp.leaderboard.board import Board, OtherConditions
-from webapp.leaderboard.cells import Cell, cell, delta_title, points
+from webapp.leaderboard.cells import Cell, cell, delta_title, signed
 from webapp.leaderboard.columns import COLUMNS, Column, shown_in
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.query import BoardQuery
@@ -41,13 +41,13 @@ class TableRow:
 
 
 def heads(board: Board) -> dict[str, Head]:
-    """By the key of the column. Configurations are sorted by success only."""
+    """By the key of the column."""
     query = board.query
     columns = [COLUMNS["name"], COLUMNS["success"], *shown_in(query.show, samples=board.samples)]
     return {
         column.key: Head(
             column=column,
-            sort="" if query.by_configuration and column.key != "success" else query.sorted_by(column.key),
+            sort=query.sorted_by(column.key),
             order=("ascending" if query.ascending else "descending") if column.key == query.sort else "",
         )
         for column in columns
@@ -61,13 +61,13 @@ def table_rows(board: Board) -> list[TableRow]:
 
 
 def _table_row(row: Row, columns: list[Column], query: BoardQuery, baseline: int | None) -> TableRow:
-    delta = row.standing.delta
+    delta, measure = row.standing.delta, query.measure
     return TableRow(
         row=row,
         cells=[cell(row, column) for column in columns],
         success=cell(row, COLUMNS["success"]),
-        difference=points(delta) if delta else "",
-        difference_title=delta_title(delta) if delta else "",
+        difference=signed(delta.difference, measure) if delta else "",
+        difference_title=delta_title(delta, measure) if delta else "",
         is_baseline=row.entry.pk == baseline,
         pin=query.address(baseline=row.entry.pk, page=query.page),
         over_problems=_percents(row.problem_interval) if row.problem_interval else "",

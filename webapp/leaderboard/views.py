@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,13 +13,13 @@ from django.views.decorators.http import require_safe
 
 from webapp.evaluations.run_tables import run_tables
 from webapp.leaderboard.board import Board, read_board
-from webapp.leaderboard.cells import p_text
-from webapp.leaderboard.columns import SETS
+from webapp.leaderboard.cells import p_text, shown, signed, unit_of
+from webapp.leaderboard.columns import COLUMNS, MEASURES, SETS, Column, shown_in
 from webapp.leaderboard.cost_chart import cost_links, read_cost_chart
 from webapp.leaderboard.entries import add_new_entries
 from webapp.leaderboard.exports import FORMATS, as_json
 from webapp.leaderboard.models import Entry
-from webapp.leaderboard.pair import MOST_SHOWN, read_pair
+from webapp.leaderboard.pair import MOST_SHOWN, Problem, read_pair
 from webapp.leaderboard.query import read_query
 from webapp.leaderboard.table import heads, other_rows, table_rows
 from webapp.suites.models import PolicyKind, Suite
@@ -75,17 +76,23 @@ def exported(board: Board, form: str) -> HttpResponse:
 
 @require_safe
 def pair(request: HttpRequest) -> HttpResponse:
-    """Which problems `first` solves and `other` does not."""
-    chosen = [_entry(request.GET.get(name, "")) for name in ("first", "other")]
-    page = read_pair(*chosen)
+    """Which problems `first` solves and `other` does not, or on which it has more of `measure`."""
+    first, other = (_entry(request.GET.get(name, "")) for name in ("first", "other"))
+    given = request.GET.get("measure", "")
+    measure = COLUMNS[given if given in MEASURES else "success"]
+    page = read_pair(first, other, measure)
+    lists = ((first, other, page.more_first), (other, first, page.more_other))
     context = {
         "pair": page,
-        **{name: f"{getattr(page, name) * 100:+.1f}" for name in ("difference", "low", "high")},
+        **{name: signed(getattr(page, name), measure) for name in ("difference", "low", "high")},
+        "unit": unit_of(measure),
         "p": p_text(page.p),
         "most": MOST_SHOWN,
-        "lists": [
-            (page.first, page.other, page.only_first[:MOST_SHOWN], len(page.only_first)),
-            (page.other, page.first, page.only_other[:MOST_SHOWN], len(page.only_other)),
+        "lists": [(one, its, _shown(problems[:MOST_SHOWN], measure), len(problems)) for one, its, problems in lists],
+        "measures": [
+            column
+            for column in (COLUMNS["success"], *shown_in("results", samples=min(first.samples, other.samples)))
+            if column.key in MEASURES
         ],
     }
     return render(request, "leaderboard/pair.html", context)
@@ -120,6 +127,13 @@ def board_context(board: Board, *, public: bool = False) -> dict[str, Any]:
         "here": query.address(suite=board.suite.name, page=query.page),
         "forms": DOWNLOADS,
     }
+
+
+def _shown(problems: Sequence[Problem], measure: Column) -> list[tuple[Problem, str, str]]:
+    """Each with the two values: of success the solved samples."""
+    if measure.key == "success":
+        return [(one, f"{one.solved}/{one.scored}", f"{one.other_solved}/{one.other_scored}") for one in problems]
+    return [(one, shown(one.score, measure), shown(one.other_score, measure)) for one in problems]
 
 
 def _entry(text: str) -> Entry:

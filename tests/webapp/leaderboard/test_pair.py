@@ -37,21 +37,21 @@ def compared(*solved: list[str]) -> PairPage:
 
 def test_problems_that_only_one_solves_are_listed_for_each() -> None:
     page = compared(list("111100-"), list("1000110"))
-    assert [one.index for one in page.only_first] == [1, 2, 3]
-    assert [one.index for one in page.only_other] == [4, 5]
+    assert [one.index for one in page.more_first] == [1, 2, 3]
+    assert [one.index for one in page.more_other] == [4, 5]
     assert (page.shared, page.ahead, page.behind, page.same) == (6, 3, 2, 1)
     assert page.p == 1.0  # 2 of 5 discordant: 2 x 16/32
-    assert page.only_first[0].identity == "0000000000000001"
+    assert page.more_first[0].identity == "0000000000000001"
     assert page.sign_flip_p is None  # it is what McNemar's test is here
 
 
 def test_of_several_samples_the_largest_gain_is_first_with_a_sample_that_they_differ_on() -> None:
     page = compared(["110", "111", "000", "001"], ["100", "000", "000", "011"])
-    assert [(one.index, one.solved, one.other_solved, one.sample) for one in page.only_first] == [
+    assert [(one.index, one.solved, one.other_solved, one.sample) for one in page.more_first] == [
         (1, 3, 0, 0),
         (0, 2, 1, 1),  # both solved sample 0
     ]
-    assert [(one.index, one.sample) for one in page.only_other] == [(3, 1)]
+    assert [(one.index, one.sample) for one in page.more_other] == [(3, 1)]
     assert page.several
     # differences 1/3, 1, 0, -1/3: sign flips of three: |sum| >= 1 in 6 of 8, counting both tails of ties
     assert page.difference == pytest.approx(0.25)
@@ -88,7 +88,7 @@ def test_the_api_has_the_same(browser: Client) -> None:
     first, other = entries(list("1111000"), list("1000110"))
     answer = browser.get("/api/v1/leaderboard/pair", {"first": first.pk, "other": other.pk})
     found = PairAnswer.model_validate(answer.json(), extra="forbid")
-    assert [one.index for one in found.solved_by_first] == [1, 2, 3]
+    assert [one.index for one in found.more_by_first] == [1, 2, 3]
     assert found.difference == pytest.approx(1 / 7)
     assert browser.get("/api/v1/leaderboard/pair", {"first": 99, "other": other.pk}).status_code == 404
 

@@ -63,10 +63,12 @@ class EntryAnswer(BaseModel):
     run: str | None
     step: int | None
     training_seeds: list[int | None]
-    rank: int | None = Field(description="By success, ties share one.")
+    rank: int | None = Field(description="By the measure, ties share one; null where its value is not known.")
     ranks: list[int] | None = Field(description="The best and the worst rank that the data allow.")
     ties: str = Field(description="Rows with a letter in common do not differ significantly.")
-    difference: float | None = Field(description="Success minus that of the baseline, on problems that both played.")
+    difference: float | None = Field(
+        description="The measure minus that of the baseline, on problems that both played."
+    )
     difference_low: float | None
     difference_high: float | None
     p: float | None = Field(description="Of no difference, adjusted as `adjusted` says.")
@@ -92,6 +94,7 @@ class BoardAnswer(BaseModel):
     suite: str
     suite_version: int
     key: str = Field(description="The comparability key that all rows have.")
+    measure: str = Field(description="What rows are ranked and compared by: the column of `sort`, or `success`.")
     adjusted: str = Field(description="Which comparisons p-values are adjusted for.")
     baseline: int | None = Field(description="The evaluation that rows are compared with: the pinned one, or the best.")
     total: int
@@ -103,6 +106,9 @@ class BoardAnswer(BaseModel):
 class PairFilter(Fields):
     first: int = Field(ge=1, description="An evaluation.")
     other: int = Field(ge=1, description="The evaluation that it is compared with.")
+    measure: Literal["success", "return", "turns", "tokens", "format", "pass_at", "pass_all"] = Field(
+        default="success", description="What they are compared by."
+    )
 
 
 class PairProblem(BaseModel):
@@ -114,6 +120,8 @@ class PairProblem(BaseModel):
     scored: int
     other_solved: int
     other_scored: int
+    score: float = Field(description="What the first has of the measure.")
+    other_score: float
 
 
 class PairAnswer(BaseModel):
@@ -125,8 +133,10 @@ class PairAnswer(BaseModel):
     high: float
     p: float
     shared: int = Field(description="Problems.")
-    solved_by_first: list[PairProblem] = Field(description="Those that the first solved more often.")
-    solved_by_other: list[PairProblem]
+    more_by_first: list[PairProblem] = Field(
+        description="Those on which the first has more of the measure: of success, that it solved more often."
+    )
+    more_by_other: list[PairProblem]
 
 
 @resource.get("leaderboard/", route="leaderboard")
@@ -155,16 +165,17 @@ def list_entries(call: Call, query: EntryFilter) -> Annotated[dict[str, Any], Bo
 
 @resource.get("leaderboard/pair", problems={404: "One of the two is not on the leaderboard."})
 def compare_entries(call: Call, query: PairFilter) -> PairAnswer:
-    """Compare two entries problem by problem: which ones one of them solves and the other does not."""
+    """Compare two entries problem by problem: which ones one of them solves and the other does not, or on which it has
+    more of another measure."""
     add_new_entries()
     found = Entry.objects.select_related("suite", "run").in_bulk([query.first, query.other])
     if missing := {query.first, query.other} - set(found):
         raise Problem(404, f"Evaluation {min(missing)} is not on the leaderboard", "Choose two of `list_entries`.")
-    page = read_pair(found[query.first], found[query.other])
+    page = read_pair(found[query.first], found[query.other], COLUMNS[query.measure])
     return PairAnswer(
         not_comparable=page.why_not,
-        solved_by_first=[_problem(one) for one in page.only_first],
-        solved_by_other=[_problem(one) for one in page.only_other],
+        more_by_first=[_problem(one) for one in page.more_first],
+        more_by_other=[_problem(one) for one in page.more_other],
         **{name: getattr(page, name) for name in ("difference", "low", "high", "p", "shared")},
     )
 
@@ -188,5 +199,6 @@ def _query(query: EntryFilter) -> BoardQuery:
 
 
 def _problem(one: PlayedProblem) -> PairProblem:
-    names = ("item", "index", "identity", "seed", "solved", "scored", "other_solved", "other_scored")
+    names = ("item", "index", "identity", "seed", "solved", "scored", "other_solved", "other_scored", "score",
+             "other_score")  # fmt: skip
     return PairProblem(**{name: getattr(one, name) for name in names})
