@@ -14,6 +14,7 @@ from engine.errors import ConfigError, EnvironmentFault, EnvironmentUnavailable,
 from engine.evaluation.results import Result, Stop, result_of
 from engine.policies.chat_endpoint import ChatEndpoint
 from engine.policies.openai_policy import ChatContext, ChatSampler
+from engine.policies.truncation import NO_TRUNCATION, Truncation
 from engine.rollout.agent_proxy import AgentProxy, Player, ResponseSampler
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Response, Trajectory
@@ -51,7 +52,14 @@ class EvaluatedModel(Protocol):
     def use(self, rollout: RolloutConfig) -> None:
         """Prompts and contexts of the next episodes."""
 
-    def play(self, specs: list[EpisodeSpec], *, temperature: float, over: Over | None = None) -> Played:
+    def play(
+        self,
+        specs: list[EpisodeSpec],
+        *,
+        temperature: float,
+        truncation: Truncation = NO_TRUNCATION,
+        over: Over | None = None,
+    ) -> Played:
         """One sample of each problem in `specs`.
 
         With `over`, which gets each episode as soon as it is over, every episode draws from a random stream of its own,
@@ -91,7 +99,14 @@ class LocalModel:
         context = ContextManager(self.tokenizer, think=rollout.think, stops=stop_token_ids(self.model))
         self.proxy = AgentProxy.of(rollout, context, max_context_tokens=self.context_tokens)
 
-    def play(self, specs: list[EpisodeSpec], *, temperature: float, over: Over | None = None) -> Played:
+    def play(
+        self,
+        specs: list[EpisodeSpec],
+        *,
+        temperature: float,
+        truncation: Truncation = NO_TRUNCATION,
+        over: Over | None = None,
+    ) -> Played:
         from engine.policies.batched_sampler import BatchedSampler
 
         sample = specs[0].member
@@ -101,6 +116,7 @@ class LocalModel:
             rows=len(specs),
             stop_ids=self.proxy.context.stop_ids,
             temperature=temperature,
+            truncation=truncation,
             seeds=seeds,
             row_seeds=[[spec.seed, 2, spec.member] for spec in specs] if over else None,
         )
@@ -154,9 +170,23 @@ class EndpointModel:
     def use(self, rollout: RolloutConfig) -> None:
         self.rollout = rollout
 
-    def play(self, specs: list[EpisodeSpec], *, temperature: float, over: Over | None = None) -> Played:
+    def play(
+        self,
+        specs: list[EpisodeSpec],
+        *,
+        temperature: float,
+        truncation: Truncation = NO_TRUNCATION,
+        over: Over | None = None,
+    ) -> Played:
         context = ChatContext(think=self.rollout.think)
-        sampler = ChatSampler(self.endpoint, context, specs, temperature=temperature, concurrency=self.concurrency)
+        sampler = ChatSampler(
+            self.endpoint,
+            context,
+            specs,
+            temperature=temperature,
+            truncation=truncation,
+            concurrency=self.concurrency,
+        )
         timed = TimedSampler(sampler, rows=len(specs))
         proxy = AgentProxy.of(self.rollout, context, max_context_tokens=UNLIMITED)
         players = proxy.players(specs)

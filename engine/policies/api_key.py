@@ -44,12 +44,12 @@ def key_from_environment(name: str | None) -> ApiKey:
     value = os.environ.get(name, "").strip() if _NAME.fullmatch(name) else ""
     if not value:
         raise ConfigError(
-            "--key-env does not name an environment variable that holds a key.",
-            remedy="Set a variable to the key, and pass the variable's name: --key-env OPENAI_API_KEY.",
+            "No environment variable of the name that is given for the API key holds one.",
+            remedy="Set a variable to the key, and give the variable's name, such as OPENAI_API_KEY.",
         )
     if not value.isascii() or not value.isprintable() or " " in value:
         raise ConfigError(
-            "The key in the variable of --key-env has characters that are not allowed in an HTTP header.",
+            "The API key has characters that are not allowed in an HTTP header.",
             remedy="Check for spaces, line breaks or quotation marks around it.",
         )
     return ApiKey(value)

@@ -16,6 +16,7 @@ from engine.policies.attention_masks import attention_mask
 from engine.policies.finite import check_finite
 from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
+from engine.policies.truncation import NO_TRUNCATION, Truncation
 from engine.rollout.types import Response
 
 PREFILL_SHARE = 4  # prefill once a quarter of the rows are waiting
@@ -38,7 +39,8 @@ class Row:
 
 
 class BatchedSampler:
-    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy.
+    """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy. Log-probabilities and
+    entropies are those of the whole distribution, also where `truncation` leaves tokens out.
 
     The rows' random streams are spawned from `seeds`, or seeded each with its own of `row_seeds`.
     """
@@ -50,13 +52,14 @@ class BatchedSampler:
         rows: int,
         stop_ids: set[int],
         temperature: float,
+        truncation: Truncation = NO_TRUNCATION,
         seeds: list[int] | None = None,
         row_seeds: list[list[int]] | None = None,
         prefill_tokens: int = 16384,
     ) -> None:
         self.model = model
         self.stop_ids = stop_ids
-        self.temperature = temperature
+        self.temperature, self.truncation = temperature, truncation
         self.prefill_tokens = prefill_tokens
         self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
@@ -192,7 +195,7 @@ class BatchedSampler:
         entropies = -(probs * logprobs).sum(-1)  # (N,)
         if self.temperature:
             noise = torch.tensor([self.rows[row].noise.random() for row in rows], device=logits.device)
-            cumulative = probs.double().cumsum(-1)
+            cumulative = self.truncation.probabilities(probs.double()).cumsum(-1)
             tokens = torch.searchsorted(cumulative, (noise * cumulative[:, -1])[:, None], right=True).squeeze(-1)
             tokens = tokens.clamp(max=logits.shape[-1] - 1)
         else:

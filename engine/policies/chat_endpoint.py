@@ -24,6 +24,7 @@ from engine.errors import ConfigError, EndpointError
 from engine.policies import chat_completions
 from engine.policies.api_key import ApiKey
 from engine.policies.chat_completions import ChatResponse
+from engine.policies.truncation import NO_TRUNCATION, Truncation
 from engine.rollout.prompts import Message
 
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -90,11 +91,20 @@ class ChatEndpoint:
         self._closed.set()
         self._client.close()
 
-    def complete(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
+    def complete(
+        self,
+        messages: list[Message],
+        *,
+        max_tokens: int,
+        temperature: float,
+        seed: int,
+        truncation: Truncation = NO_TRUNCATION,
+    ) -> ChatResponse:
         """One response. `RequestFailed` if this request gets none, `EndpointError` if no request can succeed."""
+        sampling = {"temperature": temperature, **truncation.fields()}
         for attempt in range(self.settings.retries + 1):
             try:
-                return self._request(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
+                return self._request(messages, max_tokens=max_tokens, sampling=sampling, seed=seed)
             except _Transient as problem:
                 reason = str(problem)
                 wait = self._pause(attempt, problem)
@@ -116,19 +126,21 @@ class ChatEndpoint:
         ceiling = min(self.settings.backoff * 2**attempt, self.settings.longest_wait)
         return retry_after + random.uniform(0, ceiling)
 
-    def _request(self, messages: list[Message], *, max_tokens: int, temperature: float, seed: int) -> ChatResponse:
+    def _request(
+        self, messages: list[Message], *, max_tokens: int, sampling: Mapping[str, float], seed: int
+    ) -> ChatResponse:
         limit_field, sends_seed = self.limit_field, self.sends_seed
         payload: dict[str, Any] = {
             "model": self.settings.model,
             "messages": messages,
-            "temperature": temperature,
+            **sampling,
             limit_field: max_tokens,
         }
         if sends_seed:
             payload["seed"] = seed
         status, headers, body = self._post(payload)
         if status in REJECTED_STATUS and self._adapted(chat_completions.read_problem(body), limit_field, sends_seed):
-            return self._request(messages, max_tokens=max_tokens, temperature=temperature, seed=seed)
+            return self._request(messages, max_tokens=max_tokens, sampling=sampling, seed=seed)
         if status != 200:
             self._refuse(status, headers, body)
         return self._read(headers, body)
@@ -153,7 +165,7 @@ class ChatEndpoint:
                 raise _Transient(self._clean(f"the connection was refused ({error}).")) from None
             raise EndpointError(
                 self._clean(f"The endpoint {self.url} cannot be reached: {error}."),
-                remedy="Check that it is running, and that --endpoint is its address.",
+                remedy="Check that it is running, and that this is its address.",
             ) from None
         except httpx2.HTTPError as error:
             raise _Transient(self._clean(f"the connection broke ({type(error).__name__}: {error}).")) from None
@@ -190,14 +202,14 @@ class ChatEndpoint:
         if status in (401, 403):
             raise EndpointError(
                 f"The endpoint {self.url} rejected the key (status {status}): {message}",
-                remedy="Name the variable with a valid key with --key-env."
+                remedy="Name the environment variable with a valid key."
                 if self.key
-                else "It requires a key: name the environment variable that holds it with --key-env.",
+                else "It requires a key: name the environment variable that holds it.",
             )
         if status == 404:
             raise EndpointError(
                 f"The endpoint {self.url} does not exist or has no model {self.settings.model!r} (404): {message}",
-                remedy="Give the address before /chat/completions, often ending in /v1, and a --model that it lists.",
+                remedy="Give the address before /chat/completions, often ending in /v1, and a model that it lists.",
             )
         if problem.get("code") == "insufficient_quota":
             raise EndpointError(f"The endpoint {self.url} reports an exhausted quota: {message}", remedy="Increase it.")
@@ -249,11 +261,11 @@ def checked_address(url: str) -> httpx2.URL:
     except httpx2.InvalidURL:
         address = httpx2.URL("")
     if address.scheme not in ("http", "https") or not address.host:
-        raise ConfigError("--endpoint is not an http(s) address.", remedy="Use a form like http://127.0.0.1:8000/v1.")
+        raise ConfigError("The endpoint is not an http(s) address.", remedy="Use a form like http://127.0.0.1:8000/v1.")
     if address.userinfo or address.query or address.fragment:
         raise ConfigError(
-            "--endpoint contains a user name, password, query or fragment, which results would show.",
-            remedy="Give the bare address, and the key with --key-env.",
+            "The endpoint's address contains a user name, password, query or fragment, which results would show.",
+            remedy="Give the bare address, and name the variable that holds the key.",
         )
     return address if address.path.endswith(PATH) else address.copy_with(path=address.path.rstrip("/") + PATH)
 

@@ -16,6 +16,7 @@ from typing import Literal
 from engine.errors import EndpointError
 from engine.policies.chat_completions import ChatResponse
 from engine.policies.chat_endpoint import ChatEndpoint, RequestFailed
+from engine.policies.truncation import NO_TRUNCATION, Truncation
 from engine.rollout import prompts
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
@@ -97,8 +98,10 @@ class ChatSampler:
         *,
         temperature: float,
         concurrency: int,
+        truncation: Truncation = NO_TRUNCATION,
     ) -> None:
-        self.endpoint, self.context, self.temperature = endpoint, context, temperature
+        self.endpoint, self.context = endpoint, context
+        self.temperature, self.truncation = temperature, truncation
         self.rows = [Conversation(spec=spec) for spec in specs]
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chat")
         self._pending: dict[Future[tuple[ChatResponse, float]], int] = {}
@@ -133,7 +136,9 @@ class ChatSampler:
 
     def _request(self, messages: list[Message], max_tokens: int, seed: int) -> tuple[ChatResponse, float]:
         started = time.monotonic()
-        response = self.endpoint.complete(messages, max_tokens=max_tokens, temperature=self.temperature, seed=seed)
+        response = self.endpoint.complete(
+            messages, max_tokens=max_tokens, temperature=self.temperature, seed=seed, truncation=self.truncation
+        )
         return response, time.monotonic() - started
 
     def _take(self, row: int, future: Future[tuple[ChatResponse, float]]) -> Response | None:
@@ -160,7 +165,7 @@ class ChatSampler:
         if self._failures >= (FAILURES_IN_A_ROW if self._responded else FAILURES_AT_FIRST):
             raise EndpointError(
                 f"The endpoint {self.endpoint.url} does not respond. {problem}",
-                remedy="Check that it is running and serves this model; lower --concurrency if it is rate limited.",
+                remedy="Check that it is running and serves this model; send fewer requests at once if it limits them.",
             ) from None
 
 

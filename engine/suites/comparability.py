@@ -25,6 +25,8 @@ WORDS = {
     "problems.digest": "problems",
     "sampling.think": "thinking",
     "sampling.context": "context window",
+    "sampling.top_p": "top-p",
+    "sampling.top_k": "top-k",
     "sampling.samples": "samples per problem",
     "scoring.evaluator": "version of the scoring",
 }
@@ -76,6 +78,8 @@ def _conditions(item: SuiteItem) -> Conditions:
         "sampling": {
             "samples": item.samples,
             "temperature": item.temperature,
+            **({"top_p": item.top_p} if item.top_p < 1 else {}),  # none is no condition
+            **({"top_k": item.top_k} if item.top_k else {}),
             "think": item.think,
             "context": item.context.model_dump(mode="json"),
         },

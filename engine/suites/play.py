@@ -10,6 +10,7 @@ from engine.config import RunConfig
 from engine.errors import EnvironmentFault, StarboardError
 from engine.evaluation.models import EvaluatedModel, PlayedEpisode
 from engine.evaluation.results import Result
+from engine.policies.truncation import Truncation
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
 from engine.rollout.records import record_of
 from engine.suites.comparability import conditions_of, key_of
@@ -108,7 +109,8 @@ def _play(
         record = record_of(played.trajectory, step=policy.step or 0, split=SPLIT, piece=played.piece)
         store.add(_outcome(item, spec, problem, played.result), record)
 
-    return model.play(specs, temperature=item.temperature, over=over).failure
+    truncation = Truncation(top_p=item.top_p, top_k=item.top_k)
+    return model.play(specs, temperature=item.temperature, truncation=truncation, over=over).failure
 
 
 class ChangedProblem(StarboardError):

@@ -29,6 +29,10 @@ class ItemSettings(Section):
     environment: EnvironmentConfig = Field(description="Environment with its parameters and budgets.")
     samples: int = Field(1, ge=1, le=MOST_SAMPLES, description="Episodes per problem. 2 or more give pass@k.")
     temperature: float = Field(0.5, ge=0, le=5, description="Sampling temperature. 0 is greedy.")
+    top_p: float = Field(
+        1.0, gt=0, le=1, description="Sample from the likeliest tokens whose probabilities reach this. 1: from all."
+    )
+    top_k: int = Field(0, ge=0, le=1_000_000, description="Sample from this many of the likeliest tokens. 0: from all.")
     think: bool = Field(True, description="Ask for <think>…</think> before the answer.")
     context: ContextWindow = Field(FullContext(), description="What the model sees of earlier turns.")
     max_context_tokens: int = Field(1024, ge=32, le=1_000_000, description="Tokens of one context.")

@@ -12,7 +12,7 @@ from webapp.suites.drafts import MOST_PROBLEMS
 from webapp.whole_numbers import whole_number
 
 PROBLEMS = ["count", "first_seed"]
-SAMPLING = ["samples", "temperature", "think", "context", "max_context_tokens"]
+SAMPLING = ["samples", "temperature", "top_p", "top_k", "think", "context", "max_context_tokens"]
 BUDGETS = ["max_turns", "max_actions_per_turn", "max_actions", "max_response_tokens"]
 
 

@@ -33,6 +33,8 @@ def test_names_and_seeds_do_not_change_the_key_and_everything_that_is_played_doe
     environment = suite.items[0].environment
     changes: list[dict[str, Any]] = [
         {"temperature": 0.0},
+        {"top_p": 0.9},
+        {"top_k": 20},
         {"samples": 2},
         {"think": False},
         {"max_context_tokens": 512},
@@ -62,6 +64,9 @@ def test_differences_are_said_in_words() -> None:
         "Lake: samples per problem 1, not 2",
         "Lake: temperature 0.5, not 0.0",
         "Lake: max turns 2, not 3",
+    ]
+    assert differences(conditions_of(with_item(suite, top_p=0.9)), conditions_of(suite)) == [
+        "Lake: top-p 0.9, not none"
     ]
     assert differences(conditions_of(suite), conditions_of(suite)) == []
 

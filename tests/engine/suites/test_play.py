@@ -127,3 +127,17 @@ def test_the_command_plays_what_is_missing_and_reports_it(
     assert main([*command, "--samples", "2"]) == 0
     assert capsys.readouterr().out == printed
     assert main(["evaluate", "--suite", "no-such", "--model", "tiny", "--out", str(out)]) == 2
+
+
+def test_top_p_and_top_k_reach_the_sampler_and_the_endpoint(tmp_path: Path) -> None:
+    free, narrow = lakes(count=4, temperature=5.0), lakes(count=4, temperature=5.0, top_k=1)
+    play_locally(free, tmp_path / "free")
+    play_locally(narrow, tmp_path / "narrow")
+    play_locally(lakes(count=4, temperature=0.0), tmp_path / "greedy")
+    assert results(tmp_path / "narrow") == results(tmp_path / "greedy") != results(tmp_path / "free")
+    with serving() as server:
+        play_at(server, lakes(count=2, top_p=0.9, top_k=20), tmp_path / "endpoint")
+        play_at(server, lakes(count=2), tmp_path / "plain")
+    first, last = server.asked[0].payload, server.asked[-1].payload
+    assert (first["top_p"], first["top_k"]) == (0.9, 20)
+    assert "top_p" not in last and "top_k" not in last
