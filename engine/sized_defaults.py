@@ -48,6 +48,7 @@ FULL = {
     "optimizer.gradient_checkpointing": True,
     "model.lora.rank": 0,
     "rollout.max_context_tokens": 3600,
+    "evaluation.episodes_at_once": 128,
 }
 ADAPTER = {
     **FULL,
@@ -59,7 +60,8 @@ ADAPTER = {
 }
 OF_RAGEN = (
     "RAGEN's base configuration: learning rates of 1e-6 and 1e-5 (critic), 400 tokens per response in a context of "
-    "3,600. Activations are recomputed, as TRL's GRPOConfig and verl's GRPO examples have it."
+    "3,600. Activations are recomputed, as TRL's GRPOConfig and verl's GRPO examples have it. Held-out episodes are "
+    "sampled 128 at a time, as many as a step has trajectories."
 )
 OF_RAGEN_LORA = (
     "LoRA of rank 64 and alpha 64 on all linear layers with ten times the learning rate (RAGEN, arXiv 2504.20073, "
@@ -76,6 +78,7 @@ SIZES = (
             "optimizer.precision": "auto",
             "model.lora.rank": 0,
             "rollout.max_context_tokens": 1024,
+            "evaluation.episodes_at_once": 0,
         },
         response_tokens=40,
         source="Measured with the models that ship.",

@@ -27,7 +27,7 @@ from torch import Tensor
 from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, device_name, random_model
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
 from benchmarks.operations import qwen2, update_operations
-from engine.cluster.memory import learner_memory
+from engine.cluster.learner_memory import learner_memory
 from engine.config import OptimizerConfig, RunConfig
 from engine.policies.model_shape import ModelShape
 from engine.rollout.batching import Batch, last_token_rewards

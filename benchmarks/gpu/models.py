@@ -20,6 +20,14 @@ QWEN25_HALF_BILLION: dict[str, Any] = {
     "rope_theta": 1e6,
     "tie_word_embeddings": True,
 }
+# https://huggingface.co/Qwen/Qwen2.5-3B/blob/main/config.json
+QWEN25_THREE_BILLION: dict[str, Any] = {
+    **QWEN25_HALF_BILLION,
+    "hidden_size": 2048,
+    "intermediate_size": 11008,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 16,
+}
 SMALL: dict[str, Any] = {
     "hidden_size": 128,
     "intermediate_size": 384,

@@ -12,7 +12,8 @@ from benchmarks.operations import forward_operations, head_operations, update_op
 from benchmarks.scaling.hardware import PER_MACHINE, Assumed, Gpu
 from benchmarks.scaling.phases import seconds_of
 from benchmarks.scaling.steps import Step
-from engine.cluster.memory import VLLM_ROWS, learner_memory
+from engine.cluster.learner_memory import learner_memory
+from engine.cluster.memory import VLLM_ROWS
 from engine.policies.model_shape import ModelShape
 
 FLOAT, HALF = 4, 2  # bytes

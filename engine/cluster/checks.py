@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from engine.cluster.alternatives import Alternative, Need, alternatives
+from engine.cluster.byte_units import format_bytes
 from engine.cluster.local_memory import LocalMemory, estimate_local
-from engine.cluster.memory import MemoryEstimate, estimate, format_bytes
+from engine.cluster.memory import MemoryEstimate, estimate
 from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
@@ -31,10 +33,11 @@ class Machine:
 @dataclass(slots=True, kw_only=True)
 class Findings:
     """`problems` by dotted field. `memory` is None, with the reason in `unknown`, if the model is not on this
-    machine."""
+    machine. `alternatives` are changes after which a run fits that does not, or may not."""
 
     problems: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    alternatives: list[Alternative] = field(default_factory=list)
     memory: MemoryEstimate | LocalMemory | None = None
     unknown: str = ""
 
@@ -65,24 +68,35 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     except ModelError as error:
         found.unknown = str(error)
         return found
-    memory = found.memory = estimate_local(config, shape, gpu=bool(machine.gpus))
-    where, room = ("a GPU", max(machine.gpus)) if machine.gpus else ("this machine", machine.memory)
+    gpu = bool(machine.gpus)
+    memory = found.memory = estimate_local(config, shape, gpu=gpu)
+    where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
+    if memory.total <= room:
+        return found
+    found.alternatives = alternatives(config, room, lambda other: _local_need(other, shape, gpu=gpu))
     if memory.certain > room:
         found.problems["model.path"] = (
             f"The run needs at least {format_bytes(memory.certain)}, and {where} has {format_bytes(room)}: weights, "
-            "gradients and the optimiser. Use model.lora, a smaller model, or several learners with the ray backend."
+            f"gradients and the optimiser. {what_would_fit(found.alternatives)}"
         )
-    elif memory.total > room:
+    else:
         found.warnings.append(
             f"The run may need up to {format_bytes(memory.total)}, and {where} has {format_bytes(room)}. "
-            + (
-                "Lower rollout.groups, rollout.max_context_tokens or evaluation.episodes."
-                if memory.sampling == memory.total
-                else f"Lower optimizer.micro_batch_tokens, which is {memory.tokens:,}, or turn "
-                "optimizer.gradient_checkpointing on."
-            )
+            f"{what_would_fit(found.alternatives)}"
         )
     return found
+
+
+def _local_need(config: RunConfig, shape: ModelShape, *, gpu: bool) -> Need:
+    memory = estimate_local(config, shape, gpu=gpu)
+    return Need(certain=memory.certain, total=memory.total)
+
+
+def what_would_fit(found: list[Alternative]) -> str:
+    """The changes as one sentence."""
+    if not found:
+        return "No change of its settings makes it fit: use a smaller model, or more learners with the ray backend."
+    return f"It fits with {'; or with '.join(map(str, found))}."
 
 
 def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
@@ -103,9 +117,9 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
     if config.cluster.sampler == "vllm":
         _check_vllm(found, config, shape)
     if machine is not None and gpu and machine.gpus:
-        _check_gpu(found, config, memory, max(machine.gpus))
+        _check_gpu(found, config, shape, memory, max(machine.gpus))
     elif machine is not None and not gpu:
-        _check_own_memory(found, memory, machine.memory)
+        _check_own_memory(found, config, shape, machine.memory)
     return found
 
 
@@ -188,7 +202,7 @@ def splits(shape: ModelShape, size: int) -> bool:
     return shape.kv_heads % size == 0 or size % shape.kv_heads == 0
 
 
-def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: int) -> None:
+def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: MemoryEstimate, gpu: int) -> None:
     cluster, sampler, learner = config.cluster, memory.sampler, memory.learner
     vllm = cluster.sampler == "vllm"
     share = cluster.memory_share if vllm else 1.0
@@ -206,23 +220,38 @@ def _check_gpu(found: Findings, config: RunConfig, memory: MemoryEstimate, gpu: 
             f"A sampler's share of its GPU, {format_bytes(room)}, holds about {held:,} full contexts at once of "
             f"{memory.rows:,}; the others are queued."
         )
-    if learner.certain > gpu:
-        found.problems["cluster.learners"] = (
-            f"A learner needs at least {format_bytes(learner.certain)}, and a GPU has {format_bytes(gpu)}: "
-            + (
-                "its files cannot be read in parts, so each learner loads the whole model, and reference and critic "
-                "if there are any, before they are sharded. Save it as safetensors, or use a smaller model."
-                if learner.loading == learner.certain
-                else "weights, gradients and the optimiser. Use more learners or LoRA, or use a smaller model."
-            )
-        )
-    elif learner.total > gpu:
-        found.warnings.append(
-            f"A learner may need up to {format_bytes(learner.total)}, and a GPU has {format_bytes(gpu)}. Lower "
-            f"optimizer.micro_batch_tokens, which is {memory.tokens:,}, or turn optimizer.gradient_checkpointing on."
-        )
+    if learner.total > gpu:
+        found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
+        _report_learner(found, memory, gpu)
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
+
+
+def _report_learner(found: Findings, memory: MemoryEstimate, gpu: int) -> None:
+    learner, fits = memory.learner, what_would_fit(found.alternatives)
+    if learner.certain <= gpu:
+        found.warnings.append(
+            f"A learner may need up to {format_bytes(learner.total)}, with {memory.tokens:,} tokens at once, and a GPU "
+            f"has {format_bytes(gpu)}. {fits}"
+        )
+        return
+    loaded_whole = memory.learners > 1 and learner.loading == learner.certain
+    found.problems["cluster.learners"] = (
+        f"A learner needs at least {format_bytes(learner.certain)}, and a GPU has {format_bytes(gpu)}: "
+        + (
+            "its files cannot be read in parts, so each learner loads the whole model, and reference and critic if "
+            "there are any, before they are sharded. Save it as safetensors, or use a smaller model."
+            if loaded_whole
+            else f"weights, gradients and the optimiser. {fits}"
+        )
+    )
+
+
+def _learner_need(config: RunConfig, shape: ModelShape) -> Need | None:
+    if config.cluster.placement == "colocated" and config.cluster.learners != config.cluster.samplers:
+        return None
+    learner = estimate(config, shape, gpu=True).learner
+    return Need(certain=learner.certain, total=learner.total)
 
 
 def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room: int) -> None:
@@ -235,19 +264,32 @@ def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room
         )
 
 
-def _check_own_memory(found: Findings, memory: MemoryEstimate, available: int) -> None:
-    certain = memory.samplers * memory.sampler.certain + memory.learners * memory.learner.certain
-    total = memory.samplers * memory.sampler.total + memory.learners * memory.learner.total + memory.learner.host
-    if certain > available:
+def _check_own_memory(found: Findings, config: RunConfig, shape: ModelShape, available: int) -> None:
+    need = _need_of_all(config, shape)
+    if need.total <= available:
+        return
+    found.alternatives = alternatives(config, available, lambda other: _need_of_all(other, shape))
+    fits = what_would_fit(found.alternatives)
+    if need.certain > available:
         found.problems["cluster.learners"] = (
-            f"All samplers and learners need at least {format_bytes(certain)} together, and this machine has "
-            f"{format_bytes(available)}. Use fewer of them, LoRA or a smaller model, or name a cluster in RAY_ADDRESS."
+            f"All samplers and learners need at least {format_bytes(need.certain)} together, and this machine has "
+            f"{format_bytes(available)}. Name a cluster in RAY_ADDRESS, or use fewer of them. {fits}"
         )
-    elif total > available:
+    else:
         found.warnings.append(
-            f"All samplers and learners may need up to {format_bytes(total)} together, and this machine has "
-            f"{format_bytes(available)}. Lower rollout.max_context_tokens or optimizer.micro_batch_tokens."
+            f"All samplers and learners may need up to {format_bytes(need.total)} together, and this machine has "
+            f"{format_bytes(available)}. {fits}"
         )
+
+
+def _need_of_all(config: RunConfig, shape: ModelShape) -> Need:
+    """Of one machine without GPUs, which all processes share."""
+    memory = estimate(config, shape, gpu=False)
+    sampler, learner = memory.sampler, memory.learner
+    return Need(
+        certain=memory.samplers * sampler.certain + memory.learners * learner.certain,
+        total=memory.samplers * sampler.total + memory.learners * learner.total + learner.host,
+    )
 
 
 def _gpus(count: int) -> str:

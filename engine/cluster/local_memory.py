@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.memory import LearnerMemory, SamplerMemory, estimate, format_bytes, listed
+from engine.cluster.byte_units import format_bytes, listed
+from engine.cluster.learner_memory import LearnerMemory
+from engine.cluster.memory import estimate
+from engine.cluster.sampler_memory import SamplerMemory
 from engine.config import RunConfig
 from engine.config.cluster import ClusterConfig
 from engine.policies.model_shape import ModelShape
@@ -38,7 +41,8 @@ class LocalMemory:
     def sentences(self) -> list[str]:
         where = "of a GPU" if self.gpu else "of memory"
         return [
-            f"The run needs at most about {format_bytes(self.total)} {where}, besides PyTorch itself.",
+            f"The run needs at most about {format_bytes(self.total)} {where}"
+            + (", besides PyTorch itself." if self.gpu else "."),
             f"Training takes up to {format_bytes(self.learner.total)}, with {self.tokens:,} tokens at once: "
             f"{listed(self.learner.parts())}.",
             f"Sampling takes up to {format_bytes(self.sampling)}: "

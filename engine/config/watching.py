@@ -65,6 +65,13 @@ class EvaluationConfig(Section):
     final_episodes: int = Field(
         256, ge=1, le=100_000, description="Held-out problems of the evaluation after the last step."
     )
+    episodes_at_once: int = Field(
+        0,
+        ge=0,
+        le=100_000,
+        description="Held-out episodes that are sampled at a time, each with its place in the key-value cache. Fewer "
+        "take less memory and longer. 0: all.",
+    )
     temperature: float = Field(1.0, ge=0, le=5, description="Sampling temperature in evaluation. 0 is greedy.")
     first_seed: int = Field(
         1_000_000_000,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from engine.cluster.memory import format_bytes
+from engine.cluster.byte_units import format_bytes
 from engine.inspection.inspect import inspect_model
 from engine.inspection.report import ModelReport
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from engine.allocator import return_large_blocks
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.policies.adapter import adapter_state, add_adapter, load_adapter, merged_state, save_adapter
@@ -30,6 +31,7 @@ from engine.training.seen_problems import SeenProblems
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
+MANY_PARAMETERS = 50_000_000  # from here on memory is scarcer than the time that the allocator saves
 
 
 @dataclass(slots=True, kw_only=True)
@@ -139,6 +141,8 @@ def load_learner(
         require_same_settings(found, weight_settings(config))
     load = partial(_load_meta, warn=warn) if share is not None and share.size > 1 else load_policy
     model, tokenizer = load(config, found, device=device)
+    if device == "cpu" and model.num_parameters() > MANY_PARAMETERS:
+        return_large_blocks()
     reference = None
     has_reference = config.needs_reference
     if found is not None and not config.model.lora.rank and has_reference:

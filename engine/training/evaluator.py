@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.errors import EnvironmentFault
 from engine.events import EvaluationCompleted, ProblemsPlayed
-from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Trajectory
 from engine.statistics.proportions import wilson
 from engine.training.backend import Backend, never_cancelled
@@ -87,14 +88,18 @@ def evaluate(
     seen: SeenProblems,
     check_cancelled: Callable[[], None] = never_cancelled,
 ) -> Evaluation:
-    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, with the same sampling seeds every time.
+    """Plays held-out problems `first_seed`, `first_seed + 1`, … once each, `episodes_at_once` at a time, with the same
+    sampling seeds every time.
+
     `EnvironmentFault` when too many end with one."""
     settings = config.evaluation
     started = time.monotonic()
     specs = manager.held_out_batch(environment, first_seed=settings.first_seed, episodes=episodes)
-    trajectories, _ = backend.play(
-        specs, temperature=settings.temperature, seeds=[settings.first_seed, 2], check_cancelled=check_cancelled
-    )
+    trajectories: list[Trajectory] = []
+    for part, some in enumerate(_parts(specs, settings.episodes_at_once or episodes)):
+        seeds = [settings.first_seed, 2, *([part] if part else [])]
+        played, _ = backend.play(some, temperature=settings.temperature, seeds=seeds, check_cancelled=check_cancelled)
+        trajectories += played
     require_few_faults(
         trajectories, share=config.stop.fault_share, what=f"the held-out evaluation of {environment.tag!r}"
     )
@@ -106,3 +111,9 @@ def evaluate(
         seconds=time.monotonic() - started,
         seen=seen,
     )
+
+
+def _parts(specs: Sequence[EpisodeSpec], size: int) -> Iterator[list[EpisodeSpec]]:
+    rest = iter(specs)
+    while some := list(islice(rest, size)):
+        yield some

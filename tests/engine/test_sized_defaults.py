@@ -61,6 +61,7 @@ def test_a_3b_model_differs_from_the_small_ones_in_these_fields() -> None:
         "optimizer.gradient_checkpointing": (False, True),
         "optimizer.precision": ("auto", "bfloat16"),
         "rollout.max_context_tokens": (1024, 3600),
+        "evaluation.episodes_at_once": (0, 128),
         "environments.0.max_response_tokens": (40, 400),
     }
 

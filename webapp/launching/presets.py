@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.config import RunConfig, build_config
 from webapp.launching.models import SavedPreset
-from webapp.runs.shipped_presets import shipped_presets, title_of
+from webapp.runs.shipped_presets import at_real_size, shipped_presets, title_of
 
 ORDER = (
     "starter", "collapse", "sokoban", "bandit", "countdown", "metamathqa", "static", "sudoku", "game_2048",
@@ -21,6 +21,7 @@ class RunPreset:
     title: str
     description: str
     data: dict[str, Any]
+    real_size: bool = False  # for a published model on GPUs, and not run
     saved: SavedPreset | None = None
 
     @property
@@ -53,4 +54,10 @@ def _of(one: SavedPreset) -> RunPreset:
 
 
 def _shipped(key: str, data: dict[str, Any]) -> RunPreset:
-    return RunPreset(key=key, title=title_of(key, data), description=str(data.get("description", "")), data=data)
+    return RunPreset(
+        key=key,
+        title=title_of(key, data),
+        description=str(data.get("description", "")),
+        data=data,
+        real_size=at_real_size(key),
+    )

@@ -1,4 +1,7 @@
-"""The presets that ship, one TOML file each in `engine/configs`, as they are written there."""
+"""The presets that ship, one TOML file each in `engine/configs`, as they are written there.
+
+Those in its folder `real` are for published models on GPUs, and have not been run.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,18 @@ import engine
 from engine.config import RunConfig, build_config
 
 DIRECTORY = Path(str(engine.__file__)).parent / "configs"
+REAL = DIRECTORY / "real"
 
 
 @cache
 def shipped_presets() -> dict[str, dict[str, Any]]:
-    """By key, the name of the file."""
-    return {path.stem: tomllib.loads(path.read_text()) for path in sorted(DIRECTORY.glob("*.toml"))}
+    """By key, the name of the file; those at real size come last."""
+    files = [*sorted(DIRECTORY.glob("*.toml")), *sorted(REAL.glob("*.toml"))]
+    return {path.stem: tomllib.loads(path.read_text()) for path in files}
+
+
+def at_real_size(key: str) -> bool:
+    return (REAL / f"{key}.toml").is_file()
 
 
 def title_of(key: str, data: dict[str, Any]) -> str:

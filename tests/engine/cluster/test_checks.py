@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from engine.cluster import resources
+from engine.cluster.byte_units import format_bytes
 from engine.cluster.checks import Machine, check_cluster, check_machine, require_feasible, splits, this_machine
 from engine.cluster.local_memory import LocalMemory, estimate_local
-from engine.cluster.memory import estimate, format_bytes
+from engine.cluster.memory import estimate
 from engine.config import RunConfig, build_config
 from engine.errors import ConfigError
 from engine.policies.model_shape import model_shape
@@ -170,7 +171,8 @@ def test_a_run_that_may_not_fit_gets_a_warning_with_a_remedy() -> None:
     tight = Machine(gpus=(need.learner.total - 1, need.learner.total - 1), memory=GIB)
     found = check_cluster(run(), tight)
     assert found.problems == {}
-    assert any("optimizer.micro_batch_tokens, which is 16,384" in warning for warning in found.warnings)
+    (warning,) = found.warnings
+    assert "with 16,384 tokens at once" in warning and "optimizer.gradient_checkpointing=true: " in warning
     assert check_cluster(run(), Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
 
 
@@ -199,7 +201,9 @@ def test_without_gpus_the_memory_of_the_machine_counts() -> None:
     assert check_cluster(run(), Machine(gpus=(), memory=GIB)).problems == {}
     few = check_cluster(run(cluster={"learners": 4}), Machine(gpus=(), memory=1024**2))
     assert "this machine has 1.0 MiB" in few.problems["cluster.learners"]
-    some = check_cluster(run(cluster={"learners": 4}), Machine(gpus=(), memory=128 * 1024**2))
+    # five processes of 490 MiB before they have a model
+    least = 5 * 490 * 1024**2
+    some = check_cluster(run(cluster={"learners": 4}), Machine(gpus=(), memory=least + 128 * 1024**2))
     assert some.problems == {}
     assert any("may need up to" in warning for warning in some.warnings)
 

@@ -17,16 +17,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import AutoConfig
 
-from engine.cluster.memory import (
-    LearnerMemory,
-    activation_bytes,
-    estimate,
-    format_bytes,
-    head_bytes,
-    learner_memory,
-    torch_memory,
-    vllm_memory,
-)
+from engine.cluster.activation_memory import activation_bytes, head_bytes
+from engine.cluster.byte_units import format_bytes
+from engine.cluster.learner_memory import LearnerMemory, learner_memory
+from engine.cluster.memory import estimate
+from engine.cluster.sampler_memory import torch_memory, vllm_memory
 from engine.config import RunConfig, build_config
 from engine.policies.adapter import add_adapter
 from engine.policies.batched_sampler import BatchedSampler

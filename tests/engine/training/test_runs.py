@@ -71,6 +71,18 @@ def test_a_run_records_its_steps_trajectories_evaluations_and_end(model: Path, t
     assert {record["kept"] for record in records} == {None}  # there is no filter
 
 
+def test_an_evaluation_in_parts_plays_each_of_its_problems_once(model: Path, tmp_path: Path) -> None:
+    few = {"every": 0, "at_start": False, "episodes": 4, "final_episodes": 7}
+    played = []
+    for at_once in (0, 3):
+        directory = tmp_path / str(at_once)
+        config = run_config(model, steps=1, evaluation={**few, "episodes_at_once": at_once})
+        assert train(config, directory) == EXIT_DONE
+        (found,) = [event for event in events_of(directory) if event.kind == "problems_played"]
+        played.append(found.problems)
+    assert len(played[0]) == 7 and played[0] == played[1]
+
+
 @pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
 def test_an_interrupted_run_goes_on_exactly_as_if_it_had_not_been(model: Path, tmp_path: Path, algorithm: str) -> None:
     config = run_config(model, algorithm={"type": algorithm})

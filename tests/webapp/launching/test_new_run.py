@@ -45,6 +45,14 @@ def test_each_preset_is_a_card_with_its_description(browser: Client) -> None:
     assert page.content.decode().count('class="preset-card"') == len(run_presets())
 
 
+def test_presets_at_real_size_are_listed_apart_with_their_label(browser: Client, lake: EnvironmentVersion) -> None:
+    small, _, real = browser.get(NEW).content.decode().partition("At real size, on GPUs of 80 GB")
+    assert "?preset=starter" in small and "?preset=qwen2_5_3b_1_gpu" not in small
+    assert "?preset=qwen2_5_3b_1_gpu" in real and "Not run. Qwen2.5-3B-Instruct on 1 GPU" in real
+    page = browser.get(f"{NEW}?preset=qwen2_5_3b_1_gpu&environment={lake.pk}")
+    assert page.context["response_tokens"] == "400"
+
+
 def test_a_preset_fills_the_fields(browser: Client) -> None:
     config = run_presets()["collapse"].config()
     page = browser.get(f"{NEW}?preset=collapse")
@@ -370,6 +378,7 @@ def test_a_model_of_another_size_than_the_presets_gets_the_defaults_for_its_size
         "model.lora.rank": "64",
         "model.lora.alpha": "64.0",
         "rollout.max_context_tokens": "3600",
+        "evaluation.episodes_at_once": "128",
         "response_tokens": "400",
     }
     assert browser.post(CHECK, filled_in(lake)).json()["sized"] is None

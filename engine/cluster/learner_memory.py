@@ -1,0 +1,170 @@
+"""The memory of one learner: weights, gradients, optimiser state, and what an update takes besides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from engine.cluster.activation_memory import activation_bytes
+from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
+from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
+
+MOMENTS = 2  # of AdamW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerMemory:
+    """Bytes on the device of one learner, except `host`: main memory on the machine of the first learner."""
+
+    weights: int
+    gradients: int
+    moments: int
+    reference: int
+    critic: int  # its weights and moments
+    activations: int
+    gathered: int
+    stepping: int
+    loading: int
+    host: int
+    process: int = 0
+
+    @property
+    def lasting(self) -> int:
+        """Held from the first update on, also between updates."""
+        return self.process + self.weights + self.moments + self.reference + self.critic
+
+    @property
+    def certain(self) -> int:
+        """The least that works, however small the micro-batch is."""
+        return max(self.lasting + self.gradients, self.loading)
+
+    @property
+    def total(self) -> int:
+        """The peak: in the backward pass, in the optimiser's step, or while loading."""
+        return max(self.lasting + self.gradients + max(self.activations + self.gathered, self.stepping), self.loading)
+
+    def parts(self) -> list[tuple[str, int]]:
+        named = [
+            (LIBRARIES, self.process),
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("AdamW's two moments", self.moments),
+            ("the reference model", self.reference),
+            ("the critic", self.critic),
+            ("activations", self.activations),
+            ("gathered weights", self.gathered),
+        ]
+        return [(name, size) for name, size in named if size]
+
+
+def learner_memory(
+    shape: ModelShape,
+    *,
+    tokens: int,
+    sampled: int,
+    half: bool = False,
+    lora_rank: int = 0,
+    lora_targets: str = "all-linear",
+    critic: bool = False,
+    reference: bool = False,
+    checkpointing: bool = False,
+    learners: int = 1,
+    gpu: bool = False,
+    sends_weights: bool = True,
+    process: int = 0,
+) -> LearnerMemory:
+    """One of `learners` learners. `tokens` go through the model at once, `sampled` of them with a log-probability.
+
+    - Weights, gradients and AdamW's two moments are float32 of the parameters that train, 4 + 4 + 8 bytes each; with
+      LoRA the frozen ones are 4 bytes each and the adapter trains. A single learner that computes in bfloat16 keeps
+      frozen matrices in it, 2 bytes each (`engine.policies.frozen_weights`). FSDP2 gives each learner an even part of
+      every weight's first axis, rounded up (`fully_shard` of PyTorch's documentation); an embedding that is also the
+      head stays whole, as `engine.training.sharding` has it.
+    - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
+      nothing.
+    - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
+      gradients at the same time.
+    - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
+    - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
+    - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
+      loads before it shards: the whole policy, and the whole reference or critic too.
+    - `process` is what the process takes before it has a model, in main memory on a CPU.
+    - Main memory holds, with one learner and a GPU, the model while it loads. With several learners the first holds one
+      file's worth of what they save; all weights, and once more in Ray's object store, where that sends them
+      (`sends_weights`); and a whole model to save from where the files cannot be read in parts.
+    """
+    base = dict(shape.weights)
+    added = _adapters(shape, lora_rank, lora_targets)
+    body = dict(shape.body)
+    trained = added or base
+    trained_body = added or body
+    whole = set(shape.embedding) if shape.tied else set()
+    value_head = (shape.hidden + 1) * FLOAT
+
+    def part(weights: Mapping[str, Sizes], *, tied: bool = True) -> int:
+        return FLOAT * sum(shard(size, 1 if tied and name in whole else learners) for name, size in weights.items())
+
+    everything = FLOAT * count([*base.values(), *added.values()])
+    copied = FLOAT * count([*body.values(), *added.values()]) + value_head
+    halved = HALF * count(shape.matrices.values()) if half and learners == 1 else 0
+    halved_base = halved if lora_rank else 0
+    own_reference = part(base) - halved if reference and not lora_rank else 0
+    of_critic = part({**body, **added}, tied=False) - halved_base + value_head
+    critic_moments = MOMENTS * (part(trained_body, tied=False) + value_head)
+    gathered_state = MOMENTS * FLOAT * count(trained.values())
+    if critic:
+        gathered_state += MOMENTS * (FLOAT * count(trained_body.values()) + value_head) + copied
+    several = learners > 1 and shape.in_parts
+    of_all = part({**base, **added}) - halved_base
+    largest = FLOAT * max(map(prod, base.values()), default=0)
+    whole_ones = max(everything if reference and not lora_rank else 0, own_reference + copied if critic else 0)
+    saved = min(max(everything, gathered_state), FILE_BYTES + largest)
+    export_model = 0 if shape.in_parts else everything
+    return LearnerMemory(
+        weights=of_all,
+        gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
+        moments=MOMENTS * part(trained),
+        reference=own_reference,
+        critic=of_critic + critic_moments if critic else 0,
+        activations=activation_bytes(
+            shape,
+            tokens=tokens,
+            sampled=sampled,
+            half=half,
+            checkpointing=checkpointing,
+            rounded=not halved_base,
+            trains_head=not lora_rank,
+        ),
+        gathered=_gathered(shape) if learners > 1 else 0,
+        stepping=part(trained) if gpu else 0,
+        loading=process
+        + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
+        process=process,
+        host=(everything if gpu else 0) if learners == 1 else export_model + max(saved, 2 * everything * sends_weights),
+    )
+
+
+def shard(size: Sizes, learners: int) -> int:
+    """The most numbers of a weight that one of `learners` holds: the first axis is split."""
+    first, *rest = size or (1,)
+    return -(-first // learners) * prod(rest)
+
+
+def _gathered(shape: ModelShape) -> int:
+    root = 0 if shape.tied else count(shape.embedding.values())
+    head = count(size for name, size in shape.weights.items() if name not in shape.body)
+    return FLOAT * (root + max(4 * shape.largest_layer, 2 * head))
+
+
+def _adapters(shape: ModelShape, rank: int, targets: str) -> dict[str, Sizes]:
+    """The two matrices of LoRA for each adapted linear layer `(out, in)`: `(rank, in)`, `(out, rank)`."""
+    if not rank:
+        return {}
+    targeted = None if targets == "all-linear" else set(targets.replace(" ", "").split(","))
+    found: dict[str, Sizes] = {}
+    for name, (out, into) in shape.matrices.items():
+        layer = name.removesuffix(".weight")
+        if targeted is None or layer.rpartition(".")[2] in targeted:
+            found |= {f"{layer}.lora_A": (rank, into), f"{layer}.lora_B": (out, rank)}
+    return found

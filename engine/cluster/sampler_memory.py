@@ -1,0 +1,75 @@
+"""The memory of one sampler: vLLM's, on each of its GPUs, or our own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES
+from engine.policies.model_shape import ModelShape
+
+CPU_BLOCK = 32  # tokens of a block of vLLM's cache on a CPU
+VLLM_BATCH = 2048  # tokens of one forward pass, vLLM's default
+CACHE_COLUMNS = 128  # by which the cache of our own sampler grows
+PREFILL_TOKENS = 16384
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplerMemory:
+    """Bytes on each device of one sampler; `sequence` is the part of `cache` that one full context takes."""
+
+    weights: int
+    cache: int
+    work: int
+    sequence: int
+    process: int = 0
+
+    @property
+    def certain(self) -> int:
+        """The least that works, however few rows there are."""
+        return self.process + self.weights + self.sequence
+
+    @property
+    def total(self) -> int:
+        return self.process + self.weights + self.cache + self.work
+
+    def parts(self) -> list[tuple[str, int]]:
+        named = [(LIBRARIES, self.process), ("weights", self.weights), ("cache", self.cache), ("work", self.work)]
+        return [(name, size) for name, size in named if size]
+
+
+def vllm_memory(
+    shape: ModelShape, *, context: int, rows: int, half: bool, tensor_parallel: int = 1, gpu: bool = False
+) -> SamplerMemory:
+    """One vLLM sampler, on each of its `tensor_parallel` GPUs.
+
+    Weights are split evenly. Keys and values of a token are 2 x layers x heads x head size numbers (Kwon et al.,
+    arXiv 2309.06180); heads are split too, with at least one on each GPU. The cache is sized for all `rows` at
+    once; a smaller one works, with some of them queued. Working memory is that of one forward pass and of three
+    tensors of rows x vocabulary in float32; vLLM measures its own when it starts.
+    """
+    size = HALF if half else FLOAT
+    kv_heads = max(1, shape.kv_heads // tensor_parallel)
+    token = 2 * shape.layers * kv_heads * shape.head_size * size
+    blocks = -(-context // CPU_BLOCK)
+    batch = VLLM_BATCH if gpu else max(context, 2 * VLLM_BATCH, rows)
+    wide = 6 * shape.hidden + 4 * -(-shape.intermediate // tensor_parallel)
+    return SamplerMemory(
+        weights=-(-shape.parameters // tensor_parallel) * size,
+        cache=(rows * blocks + 1) * CPU_BLOCK * token,
+        work=batch * wide * size + 3 * rows * shape.vocabulary * FLOAT,
+        sequence=context * token,
+    )
+
+
+def torch_memory(shape: ModelShape, *, context: int, rows: int) -> SamplerMemory:
+    """Our own sampler, in float32: a cache for all `rows`, extended by 128 tokens at a time, and for each row the
+    logits, log-probabilities and probabilities of the vocabulary and their cumulative sum in double precision."""
+    token = 2 * shape.layers * shape.kv_heads * shape.head_size * FLOAT
+    columns = -(-context // CACHE_COLUMNS) * CACHE_COLUMNS
+    wide = 6 * shape.hidden + 4 * shape.intermediate
+    return SamplerMemory(
+        weights=shape.parameters * FLOAT,
+        cache=rows * columns * token,
+        work=min(PREFILL_TOKENS, rows * context) * wide * FLOAT + rows * shape.vocabulary * (3 * FLOAT + 8),
+        sequence=columns * token,
+    )
