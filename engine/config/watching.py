@@ -66,6 +66,11 @@ class EvaluationConfig(Section):
         256, ge=1, le=100_000, description="Held-out problems of the evaluation after the last step."
     )
     temperature: float = Field(1.0, ge=0, le=5, description="Sampling temperature in evaluation. 0 is greedy.")
+    weights: Literal["current", "ema"] = Field(
+        "current",
+        description="Which weights are evaluated. current: those that are trained. ema: their moving average, which "
+        "needs optimizer.ema_decay.",
+    )
     first_seed: int = Field(
         1_000_000_000,
         ge=1_000_000_000,
