@@ -51,7 +51,7 @@ def restore(source: Path) -> Restored:
             (scratch / SECRET).replace(data / SECRET)
         _restore_database(scratch)
     call_command("migrate", verbosity=0)
-    began = datetime.fromtimestamp(about["time"], UTC)
+    began = datetime.fromtimestamp(float(about["time"]), UTC)
     return Restored(runs=Run.objects.count(), stopped=_stop_all(began), time=began)
 
 

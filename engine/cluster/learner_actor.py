@@ -98,8 +98,14 @@ class LearnerActor:
         """Loads the optimiser's and critic's state of another run's checkpoint."""
         checkpoint.warm_start(Path(path), self.learner)
 
-    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]] | None:
-        advantages, metrics = update(self.learner, batch, step=step, scale=scale)
+    def swap_weights(self) -> None:
+        """Exchanges the weights with their moving average."""
+        self.learner.swap_weights()
+
+    def update(
+        self, batch: Batch, *, step: int, scale: float, tokens: int | None = None
+    ) -> tuple[Tensor, dict[str, float]] | None:
+        advantages, metrics = update(self.learner, batch, step=step, scale=scale, tokens=tokens)
         return (advantages.cpu(), metrics) if self.rank == 0 else None
 
     def score(self, batch: Batch) -> tuple[Tensor, Tensor] | None:

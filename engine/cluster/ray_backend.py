@@ -267,10 +267,13 @@ class RayBackend:
         found: Metrics = self._call_learners("Diagnostics", "gradients", batch, scale=scale)[0]
         return found
 
-    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
+    def update(self, batch: Batch, *, step: int, scale: float, tokens: int | None = None) -> tuple[Tensor, Metrics]:
         self._put_to_sleep()
-        advantages, metrics = self._call_learners("Update", "update", batch, step=step, scale=scale)[0]
+        advantages, metrics = self._call_learners("Update", "update", batch, step=step, scale=scale, tokens=tokens)[0]
         return advantages, metrics
+
+    def swap_weights(self) -> None:
+        self._call_learners("Moving average", "swap_weights")
 
     def set_config(self, config: RunConfig) -> None:
         self.config = config

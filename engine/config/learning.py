@@ -104,6 +104,20 @@ class OptimizerConfig(Section):
         description="Recompute activations in the backward pass: far less memory, about a third slower, same result.",
     )
     warmup_steps: int = Field(0, ge=0, le=100_000, description="Steps over which the learning rate rises from 0.")
+    warmup_tokens: int = Field(
+        0,
+        ge=0,
+        le=1_000_000_000_000,
+        description="Sampled tokens over which the learning rate rises from 0, instead of warmup_steps: for runs whose "
+        "responses grow. The schedule then counts from the first step.",
+    )
+    ema_decay: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Keeps an exponential moving average of the weights: after each gradient step it is multiplied by "
+        "this, and the weights by the rest. 0.99 to 0.999 are usual. 0 keeps none. Takes 4 bytes per trained weight.",
+    )
     schedule: Schedule = Field(
         ConstantSchedule(),
         description="Learning rate of the policy after the warm-up. The critic's stays constant.",

@@ -109,6 +109,16 @@ class RunConfig(Section):
                 f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {steps} steps leave the {schedule} "
                 "schedule no step to change in. Lower it, or use the constant schedule."
             )
+        if self.optimizer.warmup_steps and self.optimizer.warmup_tokens:
+            raise ValueError(
+                f"optimizer.warmup_tokens: the warm-up is {self.optimizer.warmup_steps} steps already. Set one of "
+                "warmup_steps and warmup_tokens to 0."
+            )
+        if self.evaluation.weights == "ema" and not self.optimizer.ema_decay:
+            raise ValueError(
+                "evaluation.weights: ema needs a moving average of the weights. Set optimizer.ema_decay, for example "
+                "to 0.99, or use current."
+            )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
             raise ValueError(
                 "diagnostics.gradients_every: the gradient decomposition does not run on several learners. Set it to 0 "

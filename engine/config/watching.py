@@ -73,6 +73,11 @@ class EvaluationConfig(Section):
         "take less memory and longer. 0: all.",
     )
     temperature: float = Field(1.0, ge=0, le=5, description="Sampling temperature in evaluation. 0 is greedy.")
+    weights: Literal["current", "ema"] = Field(
+        "current",
+        description="Which weights are evaluated. current: those that are trained. ema: their moving average, which "
+        "needs optimizer.ema_decay.",
+    )
     first_seed: int = Field(
         1_000_000_000,
         ge=1_000_000_000,

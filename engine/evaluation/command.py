@@ -11,6 +11,7 @@ from engine.config import EnvironmentConfig, RunConfig, read_config
 from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, ConfigError
 from engine.evaluation import output
+from engine.evaluation.checkpoint_model import evaluated_model
 from engine.evaluation.evaluation import Plan, evaluate
 from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
 from engine.evaluation.recording import checkpoint_step, record, require_recordable
@@ -164,10 +165,10 @@ def local_path(config: RunConfig, model: str | None, run_directory: str | None) 
             raise CheckpointError(
                 f"{run_directory} has no valid checkpoint.", remedy="Train it further, or give a --model."
             )
-        return str(found / "model")
+        return str(evaluated_model(found))
     path = model or config.model.path
     if (Path(path) / "manifest.json").is_file():
         if not is_valid(Path(path)):
             raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Use another checkpoint of the run.")
-        return str(Path(path) / "model")
+        return str(evaluated_model(Path(path)))
     return path

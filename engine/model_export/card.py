@@ -70,6 +70,7 @@ class Origin:
     run: str
     step: int
     config: RunConfig
+    averaged: bool = False  # whether the weights are the moving average
     held_out: Sequence[HeldOutResult] = ()
     suites: Sequence[SuiteResult] = ()
     licence: str = ""
@@ -123,6 +124,8 @@ def _facts(origin: Origin) -> dict[str, str]:
         facts["forked from"] = f"step {start.step} of {plain(start.run)}"
     if config.model.lora.rank:
         facts["adapter"] = f"LoRA of rank {config.model.lora.rank}, merged into the weights"
+    if origin.averaged:
+        facts["weights"] = f"exponential moving average, decay {config.optimizer.ema_decay:g}"
     return facts
 
 

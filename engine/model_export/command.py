@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.config import RunConfig, read_config
 from engine.errors import CheckpointError, ConfigError
+from engine.evaluation.checkpoint_model import AVERAGED, MODEL, evaluated_model
 from engine.model_export.card import Origin, SuiteResult, card
 from engine.model_export.held_out import Results, held_out_results
 from engine.model_export.licence import licence_of
@@ -55,6 +56,11 @@ def parser() -> argparse.ArgumentParser:
         "card; may be repeated",
     )
     add(
+        "--weights",
+        choices=("current", "ema"),
+        help="the trained weights, or their moving average (default: those that the run evaluates)",
+    )
+    add(
         "--dtype", choices=("float32", "bfloat16", "float16"), help="precision of the files (default: the checkpoint's)"
     )
     add("--licence", default="", help="of the base model, such as apache-2.0, if its files do not say")
@@ -67,13 +73,16 @@ def export_main(argv: list[str]) -> int:
 
     from engine.model_export.export import export_model
 
-    model = source.checkpoint / "model"
+    model = _model_of(source.checkpoint, options.weights)
+    averaged = model.name == AVERAGED
     config = read_config(source.run / "config.json")
+    evaluated = averaged == (config.evaluation.weights == "ema")
     origin = Origin(
         run=source.run.resolve().name,
         step=source.step,
         config=config,
-        held_out=source.results.get(source.step, []),
+        averaged=averaged,
+        held_out=source.results.get(source.step, []) if evaluated else [],
         suites=[result for directory in options.evaluation for result in suite_results(directory, model)],
         licence=options.licence or licence_of(config.model.path),
         example=_example(config),
@@ -81,6 +90,18 @@ def export_main(argv: list[str]) -> int:
     export_model(model, options.out, card=card(origin), precision=options.dtype)
     sys.stdout.write(f"Step {source.step} of {origin.run}{source.reason}: {options.out}\n")
     return 0
+
+
+def _model_of(checkpoint: Path, weights: str | None) -> Path:
+    if weights is None:
+        return evaluated_model(checkpoint)
+    model = checkpoint / (AVERAGED if weights == "ema" else MODEL)
+    if not model.is_dir():
+        raise CheckpointError(
+            f"The checkpoint {checkpoint} has no moving average of the weights.",
+            remedy="Export the current weights, or train with optimizer.ema_decay.",
+        )
+    return model
 
 
 def find_source(path: Path, step: int | None) -> Source:

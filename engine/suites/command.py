@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from engine.config import problems_by_field
 from engine.errors import CheckpointError, ConfigError
+from engine.evaluation.checkpoint_model import evaluated_model
 from engine.evaluation.models import EndpointModel, EvaluatedModel, LocalModel
 from engine.suites.play import play_suite, run_config
 from engine.suites.policy import Policy, endpoint_policy, local_policy
@@ -82,7 +83,7 @@ def _play(options: argparse.Namespace, suite: Suite, policy: Policy, store: Stor
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, interrupt)
-    model = evaluated_model(options, policy, suite)
+    model = model_under_test(options, policy, suite)
     try:
         return play_suite(suite, model, policy, store)
     finally:
@@ -119,18 +120,18 @@ def model_directory(text: str) -> str:
 
         if not is_valid(path):
             raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Use another checkpoint of the run.")
-        return str(path / "model")
+        return str(evaluated_model(path))
     if (path / "checkpoints").is_dir():
         from engine.training.checkpoint_folder import latest_valid
 
         found = latest_valid(path / "checkpoints")
         if found is None:
             raise CheckpointError(f"{path} has no valid checkpoint.", remedy="Train it further, or name a model.")
-        return str(found / "model")
+        return str(evaluated_model(found))
     return text
 
 
-def evaluated_model(options: argparse.Namespace, policy: Policy, suite: Suite) -> EvaluatedModel:
+def model_under_test(options: argparse.Namespace, policy: Policy, suite: Suite) -> EvaluatedModel:
     config = run_config(suite.items[0], threads=options.threads)
     model: EvaluatedModel
     if not policy.endpoint:

@@ -65,8 +65,13 @@ class Backend(Protocol):
     def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
         """Gradient norms by reward variance; the optimiser does not step."""
 
-    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        """Assigns credit and updates the policy; returns advantages `(B, T)` and metrics."""
+    def update(self, batch: Batch, *, step: int, scale: float, tokens: int | None = None) -> tuple[Tensor, Metrics]:
+        """Assigns credit and updates the policy; returns advantages `(B, T)` and metrics. `tokens` are those sampled so
+        far, for a warm-up by tokens."""
+
+    def swap_weights(self) -> None:
+        """Exchanges the policy's weights with their moving average, which needs `optimizer.ema_decay`. The second call
+        undoes the first. Samplers get them with `sync_weights`."""
 
     def set_config(self, config: RunConfig) -> None:
         """Changed settings, from the next update on; only those of `engine.config.live` may differ."""
@@ -131,8 +136,11 @@ class LocalBackend:
     def gradients(self, batch: Batch, *, scale: float = 1.0) -> Metrics:
         return gradient_metrics(self.learner, batch, self.config, scale=scale)
 
-    def update(self, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, Metrics]:
-        return update(self.learner, batch, step=step, scale=scale)
+    def update(self, batch: Batch, *, step: int, scale: float, tokens: int | None = None) -> tuple[Tensor, Metrics]:
+        return update(self.learner, batch, step=step, scale=scale, tokens=tokens)
+
+    def swap_weights(self) -> None:
+        self.learner.swap_weights()
 
     def set_config(self, config: RunConfig) -> None:
         self.config = self.learner.config = config

@@ -18,6 +18,7 @@ import torch
 from engine.allocator import return_large_blocks
 from engine.config import RunConfig
 from engine.errors import CheckpointError
+from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.policies.adapter import adapter_state, add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
@@ -40,6 +41,7 @@ class Progress:
 
     step: int = 0
     tokens: int = 0
+    tokens_before: int = 0  # of a fork: those of the runs whose steps it continues
     seconds: float = 0.0
     evaluated: int = -1  # the last step that was evaluated on held-out problems
     held_out: dict[str, float] = field(default_factory=dict)  # success by step (JSON has no numbers as keys)
@@ -60,17 +62,25 @@ def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner
     """Writes `step_<n>` below `directory`; a folder with that name is always complete.
 
     Its `model` can be loaded by any program. With LoRA that is the model with the adapter merged; training resumes from
-    `adapter` instead, since merging rounds.
+    `adapter` instead, since merging rounds. With a moving average of the weights there is one more model, `ema`.
     """
     config = learner.config
     with _new(directory, tokenizer, config, progress) as part:
+        _save_model(model, part / MODEL, config)
         if config.model.lora.rank:
-            model.save_pretrained(part / "model", state_dict=merged_state(model))
             save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
-        else:
-            model.save_pretrained(part / "model")
+        if learner.average is not None:
+            with learner.average.in_place():
+                _save_model(model, part / AVERAGED, config)
         torch.save(learner.state_dict(), part / "learner.pt")
     return _named(directory, progress)
+
+
+def _save_model(model: LanguageModel, folder: Path, config: RunConfig) -> None:
+    if config.model.lora.rank:
+        model.save_pretrained(folder, state_dict=merged_state(model))
+    else:
+        model.save_pretrained(folder)
 
 
 def save_sharded(
@@ -82,22 +92,30 @@ def save_sharded(
     model, config = learner.model, learner.config
     first = learner.share.rank == 0
     with _new(directory, tokenizer, config, progress) if first else nullcontext() as part:
-        state = whole_state(model)
-        if export_model is not None and part is not None:
-            target = export_model.state_dict()
-            for name, weight in state:
-                target[name].copy_(weight)
-            export_model.save_pretrained(part / "model")
-        else:
-            write_tensors(part and part / "model", "model", state)
+        _save_sharded_model(model, part and part / MODEL, export_model)
+        if learner.average is not None:
+            with learner.average.in_place():
+                _save_sharded_model(model, part and part / AVERAGED, export_model)
         adapter = adapter_state(model, whole)
-        if part is not None and export_model is None:
-            model.config.save_pretrained(part / "model")
-            model.generation_config.save_pretrained(part / "model")
         if part is not None and adapter:
             save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=adapter)
         write_sharded_state(part, learner.state_dict())
     return _named(directory, progress)
+
+
+def _save_sharded_model(model: LanguageModel, folder: Path | None, export_model: LanguageModel | None) -> None:
+    """All learners call it, and only the first one with a folder."""
+    state = whole_state(model)
+    if export_model is not None and folder is not None:
+        target = export_model.state_dict()
+        for name, weight in state:
+            target[name].copy_(weight)
+        export_model.save_pretrained(folder)
+        return
+    write_tensors(folder, "model", state)
+    if folder is not None:
+        model.config.save_pretrained(folder)
+        model.generation_config.save_pretrained(folder)
 
 
 @contextmanager
@@ -108,7 +126,9 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     yield part
-    tokenizer.save_pretrained(part / "model")
+    for folder in (MODEL, AVERAGED):
+        if (part / folder).is_dir():
+            tokenizer.save_pretrained(part / folder)
     (part / FILE).write_text(json.dumps(checkpoint_settings(config)))
     progress.problems.write(part)
     (part / "progress.json").write_text(json.dumps(progress.counters()))
@@ -180,7 +200,7 @@ def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
     """Paths of the model and of its trained adapter."""
     if found is None:
         return config.model.path, None
-    return (config.model.path, found / "adapter") if config.model.lora.rank else (str(found / "model"), None)
+    return (config.model.path, found / "adapter") if config.model.lora.rank else (str(found / MODEL), None)
 
 
 def restore(path: Path, learner: Learner) -> Progress:
@@ -214,6 +234,12 @@ def warm_start(path: Path, learner: Learner) -> None:
             f"The optimiser's state of {path.name} does not fit this configuration: {error}",
             remedy="Set model.start_from.optimizer to false to take the weights only and start with a fresh optimiser.",
         ) from error
+
+
+def tokens_of(path: Path) -> int:
+    """Tokens sampled up to the checkpoint, by its run and the runs whose steps that continues."""
+    counters = json.loads((path / "progress.json").read_text())
+    return int(counters["tokens"]) + int(counters.get("tokens_before", 0))
 
 
 def changed_settings(path: Path | None) -> dict[str, Any]:

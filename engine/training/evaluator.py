@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -76,6 +77,22 @@ class Evaluation:
             "their first prompt.",
             remedy="Fix the environment, and raise rollout.max_context_tokens or lower max_response_tokens.",
         )
+
+
+@contextmanager
+def evaluated_weights(config: RunConfig, backend: Backend, sync: Callable[[], None]) -> Iterator[None]:
+    """Within it an idle backend plays with the weights that are evaluated, which `sync` gives to its samplers. An error
+    ends the attempt, so afterwards only the learner needs its own weights back."""
+    if config.evaluation.weights == "current":
+        yield
+        return
+    backend.swap_weights()
+    try:
+        sync()
+        yield
+    finally:
+        backend.swap_weights()
+    sync()
 
 
 def evaluate(

@@ -28,6 +28,7 @@ from engine.training.meter import Meter
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
+from engine.training.weight_average import WeightAverage
 
 
 class Learner:
@@ -73,6 +74,7 @@ class Learner:
         self.optimizer = torch.optim.AdamW(
             trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
         )
+        self.average = WeightAverage(model, decay=optimizer.ema_decay) if optimizer.ema_decay else None
 
     def _reference_of(self, model: LanguageModel | None) -> Reference:
         if self.config.model.lora.rank:
@@ -135,10 +137,12 @@ class Learner:
         shuffle: torch.Generator,
         values: Tensor | None = None,
         returns: Tensor | None = None,
+        tokens: int | None = None,
     ) -> dict[str, float]:
-        """All mini-batches of one step. Metrics are means over them, weighted by sampled tokens."""
+        """All mini-batches of one step. Metrics are means over them, weighted by sampled tokens. `tokens` are those
+        sampled so far, for a warm-up by tokens."""
         meter = Meter()
-        rate = self._set_learning_rate(step)
+        rate = self._set_learning_rate(step, tokens)
         self.model.train()
         if self.critic is not None:
             self.critic.train()
@@ -214,6 +218,8 @@ class Learner:
                 # nothing has been updated yet, so a difference is the sampler's and learner's own
                 sums["policy/sampler_kl"] += float(((part.logprobs - logprobs.detach()) * part.mask).sum() / tokens)
         norm = self._step(self.model, self.optimizer, meter)
+        if self.average is not None:
+            self.average.add()
         meter.add({**self.share.total(sums), "optim/grad_norm": norm}, weight=float(tokens))
 
     def reference_logprobs(self, part: Batch) -> Tensor | None:
@@ -261,16 +267,24 @@ class Learner:
         optimizer.zero_grad(set_to_none=True)
         return norm
 
-    def _set_learning_rate(self, step: int) -> float:
+    def _set_learning_rate(self, step: int, tokens: int | None) -> float:
         before = self.config.model.start_from.steps_before
-        rate = learning_rate(self.config.optimizer, before + step, steps=before + self.config.steps)
+        rate = learning_rate(self.config.optimizer, before + step, steps=before + self.config.steps, tokens=tokens)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         return rate
 
+    def swap_weights(self) -> None:
+        """Exchanges the model's weights with their moving average."""
+        if self.average is None:
+            raise ValueError("There is no moving average of the weights; optimizer.ema_decay keeps one.")
+        self.average.swap()
+
     def state_dict(self) -> dict[str, Any]:
         """The state, with this process's shards of sharded tensors."""
         state: dict[str, Any] = {"optimizer": self.optimizer.state_dict()}
+        if self.average is not None:
+            state["average"] = self.average.state_dict()
         if self.critic is not None and self.critic_optimizer is not None:
             state |= {"critic": trained_state(self.critic), "critic_optimizer": self.critic_optimizer.state_dict()}
         return state
@@ -278,6 +292,8 @@ class Learner:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Loads an unsharded state, or one whose tensors are in files (`engine.training.learner_state`)."""
         self.optimizer.load_state_dict(scattered_optimizer(state["optimizer"], self.optimizer))
+        if self.average is not None and "average" in state:  # else it begins at the weights of the checkpoint
+            self.average.load_state_dict(state["average"])
         if self.critic is not None and self.critic_optimizer is not None:
             load_trained_state(self.critic, state["critic"])
             self.critic_optimizer.load_state_dict(scattered_optimizer(state["critic_optimizer"], self.critic_optimizer))

@@ -97,6 +97,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None:
         progress.problems = SeenProblems.read(start) or progress.problems
+        if config.model.start_from.steps_before:
+            progress.tokens_before = checkpoint.tokens_of(start)
         if adopted:
             backend.warm_start(start)
     started = RunStarted(

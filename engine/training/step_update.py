@@ -13,8 +13,11 @@ from engine.training.credit import assign_credit
 from engine.training.learner import Learner
 
 
-def update(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[Tensor, dict[str, float]]:
-    """Updates the policy with `batch`. Returns advantages (B, T), multiplied by `scale`, and metrics of the update."""
+def update(
+    learner: Learner, batch: Batch, *, step: int, scale: float, tokens: int | None = None
+) -> tuple[Tensor, dict[str, float]]:
+    """Updates the policy with `batch`. Returns advantages (B, T), multiplied by `scale`, and metrics of the update.
+    `tokens` are those sampled so far."""
     config = learner.config
     values = learner.values(batch) if learner.critic is not None else None
     kl = learner.kl_in_reward(batch)
@@ -23,7 +26,7 @@ def update(learner: Learner, batch: Batch, *, step: int, scale: float) -> tuple[
     weights = _weights(config, batch)
     shuffle = torch.Generator().manual_seed(config.seed * 1_000_003 + step)
     metrics = learner.update(
-        batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns
+        batch, advantages * weights, step=step, shuffle=shuffle, values=values, returns=credit.returns, tokens=tokens
     )
     if batch.rescored:  # else the sampler's log-probabilities are the learner's own
         metrics |= disagreement(batch, weights, cap=config.cluster.importance_cap)

@@ -38,7 +38,7 @@ from engine.training.backend import Backend
 from engine.training.checkpoint import Progress
 from engine.training.control import Control, Interrupted, RequestedSettings, StopRequested
 from engine.training.credit import with_normalized_scores
-from engine.training.evaluator import evaluate
+from engine.training.evaluator import evaluate, evaluated_weights
 from engine.training.group_filter import keep_groups, kept_by_environment
 from engine.training.group_record import group_record
 from engine.training.machine_use import MachineUse
@@ -166,7 +166,8 @@ class Trainer:
         skipped = "" if len(rows) else _why_skipped(batch)
         with self._phase("update", times, step):
             if len(rows):
-                advantages, updated = self.backend.update(batch.rows(rows), step=step, scale=kept.scale)
+                so_far = self.progress.tokens_before + self.progress.tokens + sampled
+                advantages, updated = self.backend.update(batch.rows(rows), step=step, scale=kept.scale, tokens=so_far)
                 metrics |= updated
                 self.rollouts.policy_updated()
 
@@ -238,7 +239,8 @@ class Trainer:
     def _evaluate(self, episodes: int, *, final: bool = False) -> None:
         step = self.progress.step
         self.rollouts.settle()
-        with self._phase("evaluation", self.between, step):
+        weights = evaluated_weights(self.config, self.backend, self.rollouts.sync)
+        with self._phase("evaluation", self.between, step), weights:
             results = [
                 evaluate(
                     self.backend,

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from engine.evaluation.checkpoint_model import AVERAGED, MODEL, evaluated_model
 from webapp.run_pages.model_card import model_card
 from webapp.runs.config_file import as_toml
 from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
 
-FOLDERS = ("model", "adapter")  # of a checkpoint; `engine.training.checkpoint` describes them
+FOLDERS = (MODEL, AVERAGED, "adapter")  # of a checkpoint; `engine.training.checkpoint` describes them
 CHUNK = 1 << 20
 END = bytes(2 * tarfile.BLOCKSIZE)
 
@@ -69,7 +70,9 @@ def archive_of(run: Run, checkpoint: Checkpoint) -> Archive | None:
     if not opened:
         return None
     root = f"{run.pk}-step_{checkpoint.step}"
-    made = {"config.toml": as_toml(current(run)).encode(), "model/README.md": model_card(run, checkpoint.step).encode()}
+    model = evaluated_model(folder).name
+    card = model_card(run, checkpoint.step, averaged=model == AVERAGED)
+    made = {"config.toml": as_toml(current(run)).encode(), f"{model}/README.md": card.encode()}
     parts: list[tuple[str, BinaryIO, int]] = [(name, io.BytesIO(text), len(text)) for name, text in made.items()]
     parts += [(str(name), file, os.fstat(file.fileno()).st_size) for name, file in opened]
     members = [

@@ -13,13 +13,14 @@ from webapp.runs.recorded_events import events_of
 from webapp.suites.models import ItemResult
 
 
-def model_card(run: Run, step: int) -> str:
+def model_card(run: Run, step: int, *, averaged: bool) -> str:
     config = current(run)
     evaluations = [*events_of(run, EvaluationCompleted, step=step), *events_of(run, CheckpointEvaluated, step=step)]
     origin = Origin(
         run=run.name,
         step=step,
         config=config,
+        averaged=averaged,
         held_out=counted(evaluations).get(step, []),
         suites=_suite_results(run, step),
         licence=licence_of(config.model.path),

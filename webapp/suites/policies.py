@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 
 from engine.errors import ModelError
+from engine.evaluation.checkpoint_model import evaluated_model
 from engine.policies.model_paths import BUNDLED, check_model_path
 from engine.suites.policy import configuration_of
 from engine.suites.weights import size_of, weights_of, weights_of_endpoint
@@ -84,7 +85,7 @@ def _checkpoint(text: str) -> Fields:
     if run is None or step is None:
         raise Refused("Choose a checkpoint of a run.")
     row = run.checkpoints.filter(step=step).first()
-    folder = (run.directory / row.path / "model").resolve() if row is not None else None
+    folder = evaluated_model(run.directory / row.path).resolve() if row is not None else None
     if folder is None or not folder.is_dir():
         raise Refused(f"The checkpoint of step {step} no longer exists. Choose one that is listed.")
     return {

@@ -70,6 +70,25 @@ def test_a_run_on_ray_has_the_metrics_of_the_same_local_run(
     assert freed.proven
 
 
+def test_on_ray_too_the_moving_average_is_evaluated_and_the_weights_are_trained(
+    tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]]
+) -> None:
+    """With a decay so near 1 that the average is the initial model: an evaluation of that before and after is equal,
+    and the steps between are those of a run without an average."""
+    config = ray_config(
+        cluster={"learners": 2},
+        optimizer={"updates_per_step": 1, "ema_decay": 0.9999999},
+        evaluation={"every": 1, "episodes": 16, "final_episodes": 16, "weights": "ema"},
+    )
+    assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
+    results = [event for event in events(tmp_path) if event.kind == "evaluation_completed"]
+    assert len(results) == 4
+    assert len({(event.successes, event.mean_return) for event in results}) == 1
+    for step, expected in local_metrics.items():
+        assert metrics(tmp_path)[step]["policy/loss"] == pytest.approx(expected["policy/loss"], abs=1e-3)
+    assert (tmp_path / "checkpoints/step_3/ema/model.safetensors").is_file()
+
+
 def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_path: Path, ray_address: str) -> None:
     config = ray_config(cluster={"learners": 2}, optimizer={"learning_rate": 1e-3, "updates_per_step": 1})
     wish = {"request": "run", "settings": {"revision": 1, "changes": {"optimizer.learning_rate": 5e-4}}}

@@ -13,7 +13,7 @@ from engine.config.schedules import ExponentialSchedule, LinearSchedule
 from engine.errors import ConfigError
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model
-from tests.engine.training.test_runs import run_config, steps_of
+from tests.engine.training.test_runs import events_of, run_config, steps_of
 
 
 def rates(schedule: str, *, warmup: int, minimum: float, steps: int) -> list[float]:
@@ -57,6 +57,37 @@ def test_an_exponential_rate_may_stay_for_a_while_before_it_changes() -> None:
 def test_beyond_the_last_step_the_rate_stays_at_its_minimum() -> None:
     optimizer = OptimizerConfig(learning_rate=0.1, schedule=LinearSchedule(minimum_ratio=0.5))
     assert learning_rate(optimizer, 9, steps=4) == pytest.approx(0.05)
+
+
+def test_a_warm_up_by_tokens_multiplies_the_schedule() -> None:
+    """A linear schedule of four steps, 0.075, 0.05, 0.025, 0, while 100, 300, 600, 900 of 600 tokens were sampled."""
+    optimizer = OptimizerConfig(learning_rate=0.1, warmup_tokens=600, schedule=LinearSchedule())
+    sampled = {1: 100, 2: 300, 3: 600, 4: 900}
+    rates = [learning_rate(optimizer, step, steps=4, tokens=tokens) for step, tokens in sampled.items()]
+    assert rates == pytest.approx([0.0125, 0.025, 0.025, 0.0])
+    assert learning_rate(optimizer, 2, steps=4) == pytest.approx(0.05)  # the warm-up is over
+
+
+def test_a_run_warms_up_by_the_tokens_it_has_sampled_and_a_fork_continues_that(tmp_path: Path) -> None:
+    model = str(save_small_model(tmp_path / "model"))
+    optimizer = {"learning_rate": 0.001, "warmup_tokens": 1000}
+    config = run_config(tmp_path, steps=2, optimizer=optimizer, model={"path": model})
+    assert train(config, tmp_path / "one") == EXIT_DONE
+    tokens = {event.step: event.tokens for event in events_of(tmp_path / "one") if event.kind == "step_completed"}
+    assert 0 < tokens[1] < tokens[2] < 500
+    rates = {step: metrics["optim/learning_rate"] for step, metrics in steps_of(tmp_path / "one").items()}
+    assert rates == pytest.approx({step: 0.001 * count / 1000 for step, count in tokens.items()})
+
+    start = {"run": "one", "step": 2, "steps_before": 2}
+    fork = run_config(tmp_path, steps=1, optimizer=optimizer, model={"path": model, "start_from": start})
+    assert train(fork, tmp_path / "two") == EXIT_DONE
+    own = next(event.tokens for event in events_of(tmp_path / "two") if event.kind == "step_completed")
+    assert steps_of(tmp_path / "two")[1]["optim/learning_rate"] == pytest.approx(1e-6 * (tokens[2] + own))
+
+
+def test_a_warm_up_is_by_steps_or_by_tokens(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Set one of warmup_steps and warmup_tokens to 0"):
+        run_config(tmp_path, optimizer={"warmup_steps": 2, "warmup_tokens": 100})
 
 
 def test_a_fork_continues_the_warm_up_and_the_schedule_of_its_parent(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "a head that is its embedding": {"tied": True, "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5}},
     "an adapter": {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}},
+    "a moving average": {"optimizer": {"ema_decay": 0.9, "micro_batch_tokens": 60}},
     "activations computed twice": {"optimizer": {"gradient_checkpointing": True, "micro_batch_tokens": 60}},
 }
 
@@ -35,6 +36,8 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
     assert one["weights"].keys() == two["weights"].keys()
     for name, weight in one["weights"].items():
         torch.testing.assert_close(two["weights"][name], weight, atol=5e-5, rtol=1e-3)
+    for name, weight in one["learner"].get("average", {}).items():
+        torch.testing.assert_close(two["learner"]["average"][name], weight, atol=5e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize("saved_by", [1, 2])
