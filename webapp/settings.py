@@ -32,6 +32,8 @@ TRUSTED_ORIGINS = trusted_origins(PORT, STARBOARD_EXTRA_ORIGINS)
 TRUSTED_HOSTS = trusted_hosts(PORT, STARBOARD_EXTRA_HOSTS, TRUSTED_ORIGINS)
 ALLOWED_HOSTS = sorted({host.rpartition(":")[0] if host[-1] != "]" else host for host in TRUSTED_HOSTS})
 CSRF_TRUSTED_ORIGINS = [text.rstrip("/") for text in STARBOARD_EXTRA_ORIGINS]  # in the form that browsers send
+# Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+STARBOARD_TRUSTED_PROXIES = environ.networks("STARBOARD_TRUSTED_PROXIES")
 STARBOARD_SIGN_IN_LINKS = environ.flag("STARBOARD_SIGN_IN_LINKS", True)
 
 DEBUG = environ.flag("STARBOARD_DEBUG", False)
@@ -161,6 +163,11 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 OVER_TLS = bool(STARBOARD_EXTRA_ORIGINS) and all(o.startswith("https://") for o in STARBOARD_EXTRA_ORIGINS)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = OVER_TLS
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if OVER_TLS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if STARBOARD_TRUSTED_PROXIES else None
+SECURE_SSL_REDIRECT = OVER_TLS and bool(STARBOARD_TRUSTED_PROXIES)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # probed from within a container
+# whether subdomains have TLS, and whether browsers list the domain, is for the owner of the domain to say
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
+from django.conf import settings
+
+from webapp.security.private_files import keep_private
 from workers.app import app
 
 # Workers of one installation coordinate through rows and leases, not through each other.
 OPTIONS = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
 
 if __name__ == "__main__":
+    keep_private(Path(settings.STARBOARD_DATA_DIR))
     app.worker_main(["worker", *OPTIONS, *sys.argv[1:]])

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 
-from webapp.accounts.limits import forget, record_failure, too_many
+from webapp.accounts.limits import admit, forget
+from webapp.security.client_address import client_address
 
 
 def limited() -> str:
@@ -21,13 +22,9 @@ class SignInForm(AuthenticationForm):
         account = self.cleaned_data.get("username") or ""
         if not account or not self.cleaned_data.get("password"):
             return self.cleaned_data
-        address = (self.request.META.get("REMOTE_ADDR") if self.request else None) or ""
-        if too_many(account, address):
+        address = client_address(self.request) if self.request else ""
+        if not admit(account, address):
             raise ValidationError(limited(), code="limited")
-        try:
-            cleaned = super().clean()
-        except ValidationError:
-            record_failure(account, address)
-            raise
+        cleaned = super().clean()
         forget(account, address)
         return cleaned

@@ -1,8 +1,10 @@
 """Limits for failed sign-ins: per account and address, per address, and per account.
 
 An attacker therefore blocks only their own address, not the owner of an account. Only the limit per account affects
-everybody, and it takes ten addresses to reach. The address is that of the connection, since headers of a proxy can be
-forged: behind a proxy all users share its address, and so the limits. Sign-in links are not limited.
+everybody, and it takes ten addresses to reach. Behind a proxy that is not trusted all users share its address, and so
+the limits. Sign-in links are not limited.
+
+An attempt is recorded before its password is checked, so that many at the same time cannot pass each other.
 """
 
 from __future__ import annotations
@@ -19,20 +21,25 @@ FROM_ADDRESS, ADDRESS_WINDOW = 30, timedelta(minutes=1)
 KEPT = timedelta(days=1)
 
 
-def too_many(account: str, address: str) -> bool:
+def admit(account: str, address: str) -> bool:
+    """Records an attempt, which counts as failed until `forget`; False, and not recorded, if there were too many."""
+    FailedSignIn.objects.filter(at__lt=timezone.now() - KEPT).delete()
+    attempt = FailedSignIn.objects.create(account=_key(account), address=_network(address))
+    if _too_many(account, address):
+        attempt.delete()
+        return False
+    return True
+
+
+def _too_many(account: str, address: str) -> bool:
     now = timezone.now()
     of_account = FailedSignIn.objects.filter(account=_key(account), at__gt=now - ACCOUNT_WINDOW)
     from_address = FailedSignIn.objects.filter(address=_network(address), at__gt=now - ADDRESS_WINDOW)
     return (
-        of_account.filter(address=_network(address)).count() >= OF_ACCOUNT_FROM_ADDRESS
-        or of_account.count() >= OF_ACCOUNT
-        or from_address.count() >= FROM_ADDRESS
+        of_account.filter(address=_network(address)).count() > OF_ACCOUNT_FROM_ADDRESS
+        or of_account.count() > OF_ACCOUNT
+        or from_address.count() > FROM_ADDRESS
     )
-
-
-def record_failure(account: str, address: str) -> None:
-    FailedSignIn.objects.filter(at__lt=timezone.now() - KEPT).delete()
-    FailedSignIn.objects.create(account=_key(account), address=_network(address))
 
 
 def forget(account: str, address: str) -> None:

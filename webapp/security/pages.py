@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
+
+log = logging.getLogger(__name__)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -29,6 +32,7 @@ def page_not_found(request: HttpRequest, exception: Exception | None = None) -> 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request's context, since whatever failed might fail again."""
     reference = uuid.uuid4().hex[:8]
+    log.error("Internal server error, reference %s: %s %s", reference, request.method, request.path)
     title, remedy = "Internal server error", f"The details are in the server's log. Reference: {reference}"
     if request.path.startswith("/api/"):
         return JsonResponse({"error": title, "remedy": remedy}, status=500)

@@ -9,6 +9,10 @@ import socket
 from pathlib import Path
 from typing import TextIO
 
+from django.core.exceptions import ImproperlyConfigured
+
+from webapp.security.private_files import keep_private
+
 
 class CannotStart(Exception):
     """The cause and the remedy."""
@@ -16,7 +20,10 @@ class CannotStart(Exception):
 
 def take_lock(data_dir: Path, port: int) -> TextIO:
     """One Starboard per data directory. Held until the file is closed, which the kernel does for a killed process."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        keep_private(data_dir)
+    except (ImproperlyConfigured, OSError) as error:
+        raise CannotStart(str(error)) from None
     file = (data_dir / "launch.lock").open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

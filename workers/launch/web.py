@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import django
 import uvicorn
@@ -21,8 +22,10 @@ def main() -> int:
         django.setup()
         from webapp.published_static import publish_static
         from webapp.security.exposure import refuse_careless_exposure
+        from webapp.security.private_files import keep_private
 
         refuse_careless_exposure()
+        keep_private(Path(settings.STARBOARD_DATA_DIR))
         if not settings.DEBUG:
             publish_static()
     except ImproperlyConfigured as problem:

@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from webapp.accounts import limits
 from webapp.accounts.models import FailedSignIn, SignInToken
 from webapp.accounts.services import Refused, digest, local_user, new_link, use_token
 
@@ -213,3 +214,15 @@ def test_a_user_is_created_only_with_a_strong_password(monkeypatch: pytest.Monke
     call_command("create_user", "grace")
     try_password(client, "grace", PASSWORD)
     assert signed_in(client)
+
+
+def test_attempts_at_the_same_time_cannot_pass_each_other(ada: User) -> None:
+    """Twenty that are all admitted before any of them is checked: five."""
+    assert [limits.admit("ada", "203.0.113.7") for _ in range(20)].count(True) == 5
+    assert FailedSignIn.objects.count() == 5
+
+
+def test_refused_attempts_do_not_count_towards_the_limit_of_the_account(ada: User) -> None:
+    for _ in range(200):
+        limits.admit("ada", "203.0.113.7")
+    assert limits.admit("ada", "198.51.100.1")

@@ -17,6 +17,8 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 CAREFUL = {
     "SECRET_KEY_GIVEN": "k" * 50,
     "STARBOARD_EXTRA_ORIGINS": ["https://starboard.example.org"],
+    "STARBOARD_TRUSTED_PROXIES": ["172.16.0.0/12"],
+    "REDIS_URL": "redis://:secret@redis:6379/0",
     "STARBOARD_SIGN_IN_LINKS": False,
     "DEBUG": False,
 }
@@ -48,6 +50,10 @@ def test_everything_else_is_not_loopback(address: str, settings: Settings) -> No
         ({"STARBOARD_EXTRA_ORIGINS": []}, "STARBOARD_ORIGINS"),
         ({"STARBOARD_SIGN_IN_LINKS": True}, "STARBOARD_SIGN_IN_LINKS=0"),
         ({"DEBUG": True}, "STARBOARD_DEBUG"),
+        ({"STARBOARD_EXTRA_ORIGINS": ["http://starboard.example.org"]}, "STARBOARD_ORIGINS has an http:// URL"),
+        ({"STARBOARD_TRUSTED_PROXIES": []}, "STARBOARD_TRUSTED_PROXIES is not set"),
+        ({"REDIS_URL": "redis://redis:6379/0"}, "REDIS_URL is on another machine and has no password"),
+        ({"REDIS_URL": "redis://someone@10.0.0.5/0"}, "REDIS_URL is on another machine and has no password"),
     ],
 )
 def test_each_missing_setting_is_named(changed: dict[str, object], named: str, settings: Settings) -> None:
@@ -56,8 +62,11 @@ def test_each_missing_setting_is_named(changed: dict[str, object], named: str, s
         refuse_careless_exposure()
 
 
-def test_a_secured_installation_may_listen(settings: Settings) -> None:
-    listen(settings, "0.0.0.0")
+@pytest.mark.parametrize(
+    "redis", ["redis://:secret@redis:6379/0", "unix:///data/redis/socket", "redis://127.0.0.1:6379/0", "memory://"]
+)
+def test_a_secured_installation_may_listen(redis: str, settings: Settings) -> None:
+    listen(settings, "0.0.0.0", REDIS_URL=redis)
     refuse_careless_exposure()
 
 

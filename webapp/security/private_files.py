@@ -1,0 +1,27 @@
+"""Files of an installation are readable by its own user alone, whatever the modes of folders that were there before."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def keep_private(directory: Path) -> None:
+    """Creates the data directory if it is missing, and takes the access of other users away from it and from all files
+    that this process and its children create. `ImproperlyConfigured` if it is somebody else's."""
+    os.umask(OTHERS)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = directory.stat()
+    if not found.st_mode & OTHERS:
+        return
+    if found.st_uid != os.geteuid():
+        raise ImproperlyConfigured(
+            f"The data directory {directory} belongs to another user, and others may read it. Give one of your own: "
+            "STARBOARD_DATA_DIR=…"
+        )
+    directory.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
