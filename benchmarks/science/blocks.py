@@ -9,7 +9,7 @@ from statistics import fmean
 from textwrap import fill
 from typing import Any
 
-from benchmarks.science import detection_tables, rescue, verdicts
+from benchmarks.science import detection_tables, generalisation, mi_and_success, rescue, verdicts
 from benchmarks.science.__main__ import FINDINGS, is_recorded
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
@@ -17,9 +17,10 @@ from benchmarks.science.table import interval_text, table
 from engine.metrics import describe
 
 BUCKETS = range(1, 7)
+NOT_RUN = "**Defined, not run yet.**"
 WIDTH = 120  # of a line of the docs
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "  ", "break_on_hyphens": False}
-OTHERS = ("detection", "verdicts", "rescue")  # pages that are no experiment
+OTHERS = ("mi_and_success", "generalisation", "detection", "verdicts", "rescue")  # pages that are no experiment
 SIGNS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "less than 90% of responses are well-formed": ("rollout/parse_ok_rate", lambda now, first: now < 0.9),
     "success is below half of its initial value": ("rollout/success", lambda now, first: now < first / 2),
@@ -64,6 +65,12 @@ def experiment_block(experiment: Experiment) -> str:
     return "\n\n".join([*text, table(results_of(experiment.name)), figure])
 
 
+def generalisation_block() -> str:
+    if is_open("generalisation"):
+        return "```bash\npython -m benchmarks.science.generalisation\n```"
+    return generalisation.table(results_of("generalisation"))
+
+
 def first_steps() -> str:
     """Of each seed of the learning-rate ramp, the first step at which a sign shows."""
     results = sorted(results_of("along_a_collapse"), key=lambda one: int(one["seed"]))
@@ -106,7 +113,7 @@ def open_questions() -> str:
 
 def is_open(name: str) -> bool:
     """Whether it is an experiment without results."""
-    return name in EXPERIMENTS and not is_recorded(EXPERIMENTS[name])
+    return name in (*EXPERIMENTS, "generalisation") and not (FINDINGS / f"{name}.json").exists()
 
 
 def pages() -> list[str]:
@@ -119,10 +126,11 @@ def pages() -> list[str]:
 
 
 def _line(path: Path) -> str:
-    """The paragraph may be in bold and over several lines."""
-    title, answer = path.read_text().split("\n\n")[:2]
-    plain = " ".join(answer.split()).removeprefix("**").removesuffix("**")
-    return f"* [{title.removeprefix('# ')}](findings/{path.name})\n{fill(plain, WIDTH, **INDENTED)}"
+    """The answer is the first paragraph in bold; a page in progress may have none yet."""
+    title, *paragraphs = path.read_text().split("\n\n")
+    answer = next((one for one in paragraphs if one.startswith("**") and one.endswith("**")), "")
+    link = f"* [{title.removeprefix('# ')}](findings/{path.name})"
+    return link if answer in ("", NOT_RUN) else f"{link}\n{fill(' '.join(answer[2:-2].split()), WIDTH, **INDENTED)}"
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -137,5 +145,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "first_signs": lambda: verdicts.table(verdicts.recorded_runs()),
     "stages": lambda: verdicts.stages_table(verdicts.recorded_runs()),
     "rescue_causes": lambda: rescue.causes_table(results_of("rescue")),
+    "mi_and_success": mi_and_success.table,
+    "generalisation": generalisation_block,
     "rescue": lambda: rescue.table(results_of("rescue")),
 }

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.science import generalisation
 from benchmarks.science.__main__ import FINDINGS
-from benchmarks.science.blocks import buckets_table, index, is_open, open_questions, pages
+from benchmarks.science.blocks import NOT_RUN, buckets_table, index, is_open, open_questions, pages
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.detection_tables import recorded_outcomes
+from benchmarks.science.mi_and_success import CONDITIONS, RunSummary, summaries
 from benchmarks.science.pages import PART, written
+from engine.suites.command import read_suite
+from engine.suites.resolve import require_held_out
 
 INDEX = FINDINGS.with_suffix(".md")
 PAGES = [INDEX, *sorted(FINDINGS.glob("*.md"))]
@@ -43,8 +47,7 @@ def test_the_index_has_the_question_and_the_answer_of_every_page() -> None:
     for name in pages():
         title, answer = (FINDINGS / f"{name}.md").read_text().split("\n\n")[:2]
         assert f"* [{title.removeprefix('# ')}](findings/{name}.md)" in (open_questions() if is_open(name) else index())
-        assert (answer == "**Defined, not run yet.**") is is_open(name)
-        assert answer.startswith("**") and answer.endswith("**"), f"{name}: the answer is the first paragraph, in bold"
+        assert (answer == NOT_RUN) is is_open(name)
 
 
 def test_the_arms_that_reuse_rollouts_make_as_many_updates() -> None:
@@ -67,3 +70,29 @@ def test_gradients_by_bucket_are_means_over_seeds_with_an_interval() -> None:
     lines = buckets_table("gradient_by_reward_std").splitlines()
     assert lines[0] == "| bucket by reward std | 1 | 2 | 3 | 4 | 5 | 6 |"
     assert lines[3].startswith("| task gradient | 0.0897 [-0.113, 0.292] |")
+
+
+def test_mutual_information_is_correlated_run_by_run_and_in_its_changes() -> None:
+    # mutual information and success fall together, 3 2 1 0; changes of -1 each are constant, which has no correlation
+    falls = RunSummary(final_mi=0.0, final_success=0.0, together=[(0.9, 0.6), (0.6, 0.4), (0.3, 0.2), (0.1, 0.0)])
+    assert falls.along() == pytest.approx(1.0)
+    # changes of MI -0.3, -0.1, -0.2 and of success 0.1, -0.1, 0.0: ranks 1 3 2 and 3 1 2
+    against = RunSummary(final_mi=0.0, final_success=0.0, together=[(0.9, 0.2), (0.6, 0.3), (0.5, 0.2), (0.3, 0.2)])
+    assert against.of_changes() == pytest.approx(-1.0)
+
+
+def test_every_condition_of_mutual_information_has_its_runs() -> None:
+    assert [len(summaries(*where)) for where in CONDITIONS.values()] == [6, 6, 6, 12, 5]
+
+
+def test_gains_on_other_lakes_are_means_over_training_seeds() -> None:
+    # 0.5 before; 0.6, 0.7, 0.8 after: gains of mean 0.2, standard error 0.1 / sqrt(3), t(2) = 4.303: 0.2 +- 0.248
+    after = [{"seed": seed, "items": {"6x6": [solved, 10]}} for seed, solved in ((1, 6), (2, 7), (3, 8))]
+    lines = generalisation.table([{"seed": None, "items": {"6x6": [5, 10]}}, *after]).splitlines()
+    assert lines[2] == "| 6x6 | 0.500 | 0.700 | 0.2 [-0.0484, 0.448] |"
+
+
+def test_the_lakes_are_a_suite_of_problems_that_no_run_trains_on() -> None:
+    suite = read_suite(str(generalisation.SUITE))
+    require_held_out(suite)
+    assert suite.items[0].name == "same lakes" and len(suite.items) == 6
