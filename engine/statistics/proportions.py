@@ -31,7 +31,11 @@ def wilson(successes: float, trials: int) -> Interval:
 def wilson_many(successes: ArrayLike, trials: ArrayLike, z: ArrayLike = Z95) -> tuple[Floats, Floats]:
     """`wilson` of arrays that broadcast: lower and upper ends, in their common shape. `z` is the normal quantile."""
     k, n = _counts(successes, trials)
-    square = np.square(np.asarray(z, dtype=np.float64))
+    return _score_ends(k, n, np.asarray(z, dtype=np.float64))
+
+
+def _score_ends(k: Floats, n: Floats, z: Floats) -> tuple[Floats, Floats]:
+    square = np.square(z)
     known = np.maximum(n, 1)  # no division by zero; what has no trials is set below
     rate = k / known
     scale = 1 + square / known
@@ -80,7 +84,7 @@ def newcombe_p_many(
     least, most = np.zeros_like(difference), np.full_like(difference, LARGEST_Z)
     for _ in range(HALVINGS):
         z = (least + most) / 2
-        bounds, other_bounds = wilson_many(k, n, z), wilson_many(other_k, other_n, z)
+        bounds, other_bounds = _score_ends(k, n, z), _score_ends(other_k, other_n, z)
         low, high = difference_of_rates(k / n, bounds, other_k / other_n, other_bounds)
         holds_zero = np.where(is_ahead, low <= 0, high >= 0)
         least, most = np.where(holds_zero, least, z), np.where(holds_zero, z, most)

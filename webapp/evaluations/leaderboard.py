@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+from webapp.environments.models import EnvironmentVersion
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
 from webapp.evaluations.ties import mark_ties
@@ -18,43 +19,43 @@ from webapp.runs.settings_history import described, settings_histories
 from webapp.runs.states import RunState
 
 BAR = 200  # width of the drawn scale from 0 to 1
-RUN_FIELDS = ("colour", "fork_step", "ancestor_steps", "step", "forked_from__name")
+EVALUATION_FIELDS = ("low", "high", "mean_return", "faults", "trained_on")
+RUN_FIELDS = ("colour", "preset", "fork_step", "ancestor_steps", "step", "forked_from__name")
 PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Entry:
-    """One run's final evaluation on one environment."""
+    """One run's final evaluation on one environment. Tables have thousands, so what only the shown ones need is read
+    for those: `evaluation`, `run` and what follows."""
 
+    pk: int  # of the evaluation
     run_id: str
     run_name: str
-    preset: str
-    model: str
+    version: int | None  # of the environment; a run may have none
+    tag: str
     successes: int
     episodes: int
-    low: float  # ends of the 95% interval of success
-    high: float
-    mean_return: float
-    faults: int
-    trained_on: int  # episodes whose problem the run had trained on
     step: int
-    version: str  # name and number of the environment's version, empty for a run that has none
-    tag: str
-    protocol: tuple[Any, ...]
     problem_list: str | None  # key of the problems that were played, None if they were not recorded
     solved: bytes
+    protocol: tuple[Any, ...]
+    success: float
     rank: int = 0
     tied: bool = False  # not significantly different from the best
     p: float = 1.0  # of no difference to the best, adjusted for the number of rows
     shared_problems: int = 0  # that this and the best played and are compared on; 0 if taken as independent
-    ended_as: str = ""  # how its run is shown, of shown entries
     protocol_difference: str = ""  # from the ranked rows, where there is one
-    run: Run | None = None  # of shown entries: its colour and lineage
-    changed_settings: list[str] = field(default_factory=list)  # while it was live; of shown entries
+    evaluation: Evaluation | None = None  # its interval, return and faults
+    run: Run | None = None  # its colour and lineage
+    model: str = ""
+    ended_as: str = ""  # how its run is shown
+    changed_settings: Sequence[str] = ()  # while it was live
 
     @property
-    def success(self) -> float:
-        return self.successes / self.episodes
+    def ends(self) -> tuple[float, float]:
+        """Of the 95% interval of success."""
+        return (self.evaluation.low, self.evaluation.high) if self.evaluation else (0.0, 1.0)
 
     @property
     def lineage_step(self) -> int:
@@ -67,19 +68,20 @@ class Entry:
 
     @property
     def percent_low(self) -> str:
-        return percent(self.low)
+        return percent(self.ends[0])
 
     @property
     def percent_high(self) -> str:
-        return percent(self.high)
+        return percent(self.ends[1])
 
     @property
     def bar_x(self) -> str:
-        return f"{self.low * BAR:.1f}"
+        return f"{self.ends[0] * BAR:.1f}"
 
     @property
     def bar_width(self) -> str:
-        return f"{(self.high - self.low) * BAR:.1f}"
+        low, high = self.ends
+        return f"{(high - low) * BAR:.1f}"
 
     @property
     def point_x(self) -> str:
@@ -135,11 +137,11 @@ class Table:
 def tables() -> list[Table]:
     """A table per environment configuration, the one with most runs first."""
     rows = _final_rows()
-    known = facts_of({row["run_id"] for row in rows})
+    known = facts_of({row.run_id for row in rows})
     grouped: dict[str, list[Entry]] = {}
     for row in rows:
-        facts = known[row["run_id"]]
-        key = _configuration(facts.environments, row["environment"])
+        facts = known[row.run_id]
+        key = _configuration(facts.environments, row.environment)
         grouped.setdefault(key, []).append(_entry(row, facts))
     found = [_table(key, entries) for key, entries in grouped.items()]
     return sorted(found, key=lambda table: (-len(table.ranked), table.title))
@@ -149,36 +151,50 @@ def add_run_facts(shown: list[Table]) -> None:
     """What only the shown rows need of their runs."""
     entries = [entry for table in shown for entry in [*table.shown, *table.shown_other_protocols]]
     ids = {entry.run_id for entry in entries}
+    facts = facts_of(ids)
+    evaluations = Evaluation.objects.only(*EVALUATION_FIELDS).in_bulk([entry.pk for entry in entries])
     runs = Run.objects.select_related("forked_from").only(*RUN_FIELDS).in_bulk(ids)
     histories = settings_histories(ids)
     for entry in entries:
-        entry.run = runs.get(entry.run_id)
+        entry.run, entry.evaluation = runs.get(entry.run_id), evaluations.get(entry.pk)
+        entry.model = facts[entry.run_id].model
         entry.changed_settings = described(histories.get(entry.run_id, []))
 
 
-def _final_rows() -> list[Mapping[str, Any]]:
+class _FinalRow(NamedTuple):
+    """What ranking needs of an evaluation: the same names as its fields."""
+
+    pk: int
+    run_id: str
+    run_name: str
+    version: int | None
+    environment: str
+    successes: int
+    episodes: int
+    step: int
+    problem_list: str | None
+    solved: bytes
+    first_seed: int
+    temperature: float
+
+
+def _final_rows() -> list[_FinalRow]:
     rows = Evaluation.objects.filter(final=True, run__state=RunState.FINISHED, run__archived_at=None, episodes__gt=0)
-    found = rows.order_by("step", "pk").values(
+    found = rows.order_by("step", "pk").values_list(
+        "pk",
         "run_id",
         "run__name",
-        "run__preset",
-        "run__environment_version__number",
-        "run__environment_version__definition__name",
+        "run__environment_version_id",
         "environment",
         "successes",
         "episodes",
-        "low",
-        "high",
-        "mean_return",
-        "faults",
-        "trained_on",
-        "first_seed",
-        "temperature",
         "step",
         "problem_list_id",
         "solved",
+        "first_seed",
+        "temperature",
     )
-    return list(found)
+    return list(map(_FinalRow._make, found))
 
 
 @lru_cache(maxsize=1024)  # many runs, few environments
@@ -190,27 +206,9 @@ def _configuration(text: str, tag: str) -> str:
     return json.dumps(found, sort_keys=True)
 
 
-def _entry(row: Mapping[str, Any], facts: RunFacts) -> Entry:
-    definition, number = row["run__environment_version__definition__name"], row["run__environment_version__number"]
-    return Entry(
-        run_id=row["run_id"],
-        run_name=row["run__name"],
-        preset=row["run__preset"],
-        model=facts.model,
-        successes=row["successes"],
-        episodes=row["episodes"],
-        low=row["low"],
-        high=row["high"],
-        mean_return=row["mean_return"],
-        faults=row["faults"],
-        trained_on=row["trained_on"],
-        step=row["step"],
-        version=f"{definition} v{number}" if definition else "",
-        tag=row["environment"],
-        problem_list=row["problem_list_id"],
-        solved=bytes(row["solved"]),
-        protocol=(row["episodes"], row["first_seed"], row["temperature"], facts.think, facts.context),
-    )
+def _entry(row: _FinalRow, facts: RunFacts) -> Entry:
+    protocol = (row.episodes, row.first_seed, row.temperature, facts.think, facts.context)
+    return Entry(*row[:10], protocol, row.successes / row.episodes)
 
 
 def _table(key: str, entries: list[Entry]) -> Table:
@@ -221,15 +219,19 @@ def _table(key: str, entries: list[Entry]) -> Table:
     _rank(ranked)
     for entry in others:
         entry.protocol_difference = protocol_difference(entry.protocol, usual)
-    version = Counter(entry.version for entry in newest if entry.version).most_common(1)
+    version = Counter(entry.version for entry in newest if entry.version is not None).most_common(1)
     return Table(
-        title=version[0][0] if version else newest[0].tag,
+        title=_version_name(version[0][0]) if version else newest[0].tag,
         anchor=f"t{zlib.crc32(key.encode())}",
         config=json.loads(key),
         protocol=dict(zip(PROTOCOL, usual, strict=True)),
         ranked=ranked,
         other_protocols=others,
     )
+
+
+def _version_name(pk: int) -> str:
+    return str(EnvironmentVersion.objects.select_related("definition").get(pk=pk))
 
 
 def _rank(ranked: list[Entry]) -> None:

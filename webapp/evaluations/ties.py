@@ -78,6 +78,8 @@ def _compared(best: Ranked, rows: Sequence[Ranked]) -> list[Compared]:
 def _independent(best: Ranked, rows: Sequence[Ranked]) -> list[Compared]:
     if not rows:
         return []
-    successes, episodes = [row.successes for row in rows], [row.episodes for row in rows]
-    p = newcombe_p_many(best.successes, best.episodes, successes, episodes)
-    return [Compared(row, own) for row, own in zip(rows, p.tolist(), strict=True)]
+    counts = [(row.successes, row.episodes) for row in rows]
+    distinct = sorted(set(counts))  # far fewer than rows
+    p = newcombe_p_many(best.successes, best.episodes, *zip(*distinct, strict=True)).tolist()
+    by_counts = dict(zip(distinct, p, strict=True))
+    return [Compared(row, by_counts[own]) for row, own in zip(rows, counts, strict=True)]

@@ -149,7 +149,7 @@ def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None,
 
 def with_runs(keys: Iterable[int]) -> dict[int, Entry]:
     """Entries with the colours of their runs, whose rows are kilobytes wide."""
-    own = [field.name for field in Entry._meta.concrete_fields]
+    own = [field.name for field in Entry._meta.concrete_fields if field.name != "text"]
     return Entry.objects.select_related("run").only(*own, "run__colour").in_bulk(list(keys))
 
 

@@ -23,7 +23,7 @@ from webapp.leaderboard.standings import Standing
 from webapp.visible_text import visible
 
 Floats = NDArray[np.float64]
-MOST_POINTS = 500  # the front, and then the best
+MOST_POINTS = 300  # the front, and then the best
 NO_COLOUR = 1  # of what no run trained, as in the table's bars
 
 
