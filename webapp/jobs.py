@@ -4,6 +4,7 @@ requested evaluations are kinds of them. `workers/held_jobs.py` plays them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,6 +26,14 @@ class JobState(models.TextChoices):
 
 
 LIVE = (JobState.QUEUED, JobState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Jobs of a kind that wait for each other: `at_once` of those with `where` run at a time."""
+
+    where: models.Q
+    at_once: int
 
 
 class Refused(Exception):
@@ -63,6 +72,11 @@ class Job(models.Model):
     @property
     def is_live(self) -> bool:
         return self.state in LIVE
+
+    @classmethod
+    def lanes(cls) -> list[Lane]:
+        """One at a time, unless a kind says otherwise. Each job belongs to one lane."""
+        return [Lane(models.Q(), 1)]
 
     @classmethod
     def any_live_of(cls, owner: User | None) -> bool:

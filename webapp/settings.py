@@ -15,6 +15,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 STARBOARD_DATA_DIR = environ.path("STARBOARD_DATA_DIR", BASE_DIR / "var")
 RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
 STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
+STARBOARD_MAX_PARALLEL_EVALUATIONS = environ.integer("STARBOARD_MAX_PARALLEL_EVALUATIONS", 1, low=1, high=64)
+STARBOARD_MAX_PARALLEL_ENDPOINTS = environ.integer("STARBOARD_MAX_PARALLEL_ENDPOINTS", 2, low=1, high=64)
 STARBOARD_PREEMPTION = environ.flag("STARBOARD_PREEMPTION", False)  # see webapp.runs.preemption
 # What evaluations on suites may use: model directories in these folders, and API keys in these variables.
 STARBOARD_MODEL_FOLDERS = environ.paths("STARBOARD_MODEL_FOLDERS", STARBOARD_DATA_DIR / "models")

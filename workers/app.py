@@ -28,9 +28,13 @@ ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
-# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint and one on a suite, facts of
-# environments, two calls that pages wait for, and runs that only check for a free slot
-SPARE_THREADS = 11
+# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, facts of environments, two
+# calls that pages wait for, and runs that only check for a free slot
+SPARE_THREADS = 10
+# that play something for long: runs, evaluations on suites, and those of endpoints
+PLAYING_THREADS = sum(
+    int(getattr(settings, f"STARBOARD_MAX_PARALLEL_{name}", 1)) for name in ("RUNS", "EVALUATIONS", "ENDPOINTS")
+)
 
 
 def broker_url(redis_url: str) -> str:
@@ -74,7 +78,7 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     # Threads: supervision waits for files and rows, and a live run occupies one thread.
     worker_pool="threads",
-    worker_concurrency=int(getattr(settings, "STARBOARD_MAX_PARALLEL_RUNS", 1)) + SPARE_THREADS,
+    worker_concurrency=PLAYING_THREADS + SPARE_THREADS,
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
     beat_scheduler="celery.beat:Scheduler",  # keeps no file: every entry is due at start anyway

@@ -1,4 +1,4 @@
-"""The life of a job (`webapp.jobs`) on the worker that holds it: taken when none of its kind runs, played by an engine
+"""The life of a job (`webapp.jobs`) on the worker that holds it: taken when its lane has room, played by an engine
 process, ended with an outcome.
 
 No other worker adopts a job: when its worker is gone, its process is ended and it has failed. What differs between
@@ -29,7 +29,6 @@ from workers.tail import log_tail, why_it_ended
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 1  # of each kind
 POLL_SECONDS = 0.3
 SWEEP_SECONDS = 30.0
 
@@ -91,7 +90,7 @@ class HeldJob(ABC, Generic[AnyJob]):
 
     @classmethod
     def play(cls, pk: int, shutdown: threading.Event) -> bool:
-        """Plays it to its end; False if another one is running."""
+        """Plays it to its end; False if its lane has no room."""
         held = cls._take(pk)
         if held is None:
             return False
@@ -107,11 +106,12 @@ class HeldJob(ABC, Generic[AnyJob]):
 
     @classmethod
     def dispatch_next(cls) -> None:
-        """Sends the oldest queued one to a worker, unless one is running."""
+        """Sends the oldest queued ones to workers, as many as their lanes have room for."""
         rows = cls.model._default_manager
-        if rows.filter(state=JobState.RUNNING).count() < AT_ONCE:
-            waiting = rows.filter(state=JobState.QUEUED).order_by("pk").first()
-            if waiting is not None:
+        for lane in cls.model.lanes():
+            of_lane = rows.filter(lane.where)
+            room = lane.at_once - of_lane.filter(state=JobState.RUNNING).count()
+            for waiting in of_lane.filter(state=JobState.QUEUED).order_by("pk")[: max(0, room)]:
                 waiting.enqueue()
 
     @classmethod
@@ -128,8 +128,9 @@ class HeldJob(ABC, Generic[AnyJob]):
         rows = cls.model._default_manager
         with transaction.atomic():
             # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and taking one act
-            running = rows.select_for_update().filter(state=JobState.RUNNING)
-            if len(running.values_list("pk", flat=True)) >= AT_ONCE:
+            running = list(rows.select_for_update().filter(state=JobState.RUNNING).values_list("pk", flat=True))
+            lane = next((one for one in cls.model.lanes() if rows.filter(one.where, pk=pk).exists()), None)
+            if lane is None or rows.filter(lane.where, pk__in=running).count() >= lane.at_once:
                 return None
             process = {"cookie": f"{cls.model.NOUN.lower()}-{uuid.uuid4()}", "holder": lease.this_holder()}
             queued = rows.filter(pk=pk, state=JobState.QUEUED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -86,6 +87,14 @@ class Conversation:
     stop: Literal["error", "context_full"] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    row: int
+    messages: list[Message]
+    max_tokens: int
+    seed: int
+
+
 class ChatSampler:
     """`ResponseSampler` for an endpoint, with `concurrency` requests at once. A row without a response keeps its
     `problem`; `EndpointError` if the endpoint as a whole fails."""
@@ -104,7 +113,12 @@ class ChatSampler:
         self.temperature, self.truncation = temperature, truncation
         self.rows = [Conversation(spec=spec) for spec in specs]
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix="chat")
+        self._concurrency = concurrency
+        self._begun: deque[Request] = deque()  # of conversations that go on, which come first
+        self._fresh: deque[Request] = deque()
         self._pending: dict[Future[tuple[ChatResponse, float]], int] = {}
+        self._open: set[int] = set()  # conversations that have begun and are not over
+        self._fatal: EndpointError | None = None
         self._responded = False
         self._failures = 0
 
@@ -114,32 +128,60 @@ class ChatSampler:
         state.requests += 1
         spec = state.spec
         seed = zlib.crc32(f"{spec.seed} {spec.member} {state.requests}".encode()) >> 1  # below 2^31
-        self._pending[self._pool.submit(self._request, list(state.messages), max_tokens, seed)] = row
+        request = Request(row=row, messages=list(state.messages), max_tokens=max_tokens, seed=seed)
+        (self._begun if state.requests > 1 else self._fresh).append(request)
 
     def restart(self, row: int) -> None:
         self.rows[row].messages = []
 
     def advance(self, *, block: bool = True) -> list[Response] | None:
-        while self._pending:
+        while self._send(block=block):
             done, _ = wait(self._pending, timeout=None if block else POLL_SECONDS, return_when=FIRST_COMPLETED)
             finished = sorted(((self._pending.pop(future), future) for future in done), key=lambda pair: pair[0])
-            responses = [response for row, future in finished if (response := self._take(row, future)) is not None]
+            responses = [response for row, future in finished if (response := self._taken(row, future)) is not None]
             if responses or not block:
                 return responses
         return [] if block else None
 
     def release(self, row: int) -> None:
-        pass
+        self._open.discard(row)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _request(self, messages: list[Message], max_tokens: int, seed: int) -> tuple[ChatResponse, float]:
+    def _send(self, *, block: bool) -> int:
+        """Sends what may be sent, and returns how many requests are in progress. A conversation begins when another one
+        is over, so that they end one after another and not all at the end."""
+        if self._fatal is not None:
+            raise self._fatal
+        idle = block and not self._pending and not self._begun  # no environment steps, so none of the open goes on
+        while self._fresh and (idle or len(self._open) < self._concurrency):
+            request, idle = self._fresh.popleft(), False
+            self._open.add(request.row)
+            self._begun.append(request)
+        while self._begun and len(self._pending) < self._concurrency:
+            request = self._begun.popleft()
+            self._pending[self._pool.submit(self._answer, request)] = request.row
+        return len(self._pending)
+
+    def _answer(self, request: Request) -> tuple[ChatResponse, float]:
         started = time.monotonic()
         response = self.endpoint.complete(
-            messages, max_tokens=max_tokens, temperature=self.temperature, seed=seed, truncation=self.truncation
+            request.messages,
+            max_tokens=request.max_tokens,
+            temperature=self.temperature,
+            truncation=self.truncation,
+            seed=request.seed,
         )
         return response, time.monotonic() - started
+
+    def _taken(self, row: int, future: Future[tuple[ChatResponse, float]]) -> Response | None:
+        """None without a response. A failure of the endpoint is raised after what other rows have received is taken."""
+        try:
+            return self._take(row, future)
+        except EndpointError as error:
+            self._fatal = self._fatal or error
+            return None
 
     def _take(self, row: int, future: Future[tuple[ChatResponse, float]]) -> Response | None:
         state = self.rows[row]
@@ -147,6 +189,7 @@ class ChatSampler:
             response, seconds = future.result()
         except RequestFailed as problem:
             state.problem, state.stop = str(problem), problem.kind
+            self._open.discard(row)
             self._count_failure(problem)
             return None
         self._responded, self._failures = True, 0

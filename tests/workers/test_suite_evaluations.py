@@ -110,3 +110,39 @@ def test_a_large_model_is_identified_by_the_worker_and_not_evaluated_twice(versi
     second = play(services.create(version, {"policy": "directory", "model": "tiny", "weights": ""}, owner=None))
     assert second.state == JobState.FAILED
     assert f"evaluation {done.pk}" in second.message
+
+
+def queued(version: SuiteVersion, policy: str, number: int) -> SuiteEvaluation:
+    endpoint = "http://127.0.0.1:9/v1" if policy == "endpoint" else ""
+    fields = {"policy": policy, "model": f"model {number}", "endpoint": endpoint, "weights": f"{number:064x}"}
+    return services.create(version, fields, owner=None)
+
+
+def taken(*evaluations: SuiteEvaluation) -> list[bool]:
+    return [HeldSuiteEvaluation._take(one.pk) is not None for one in evaluations]
+
+
+def test_endpoints_keep_no_local_model_waiting_and_each_has_its_own_limit(
+    version: SuiteVersion, settings: Settings
+) -> None:
+    settings.STARBOARD_MAX_PARALLEL_EVALUATIONS, settings.STARBOARD_MAX_PARALLEL_ENDPOINTS = 1, 2
+    endpoints = [queued(version, "endpoint", number) for number in range(3)]
+    local = [queued(version, "directory", number) for number in range(3, 5)]
+    assert taken(*endpoints) == [True, True, False]
+    assert taken(*local) == [True, False]
+    settings.STARBOARD_MAX_PARALLEL_EVALUATIONS = 2
+    assert taken(local[1], endpoints[2]) == [True, False]
+    SuiteEvaluation.objects.filter(pk=endpoints[0].pk).update(state=JobState.FINISHED)
+    assert taken(endpoints[2]) == [True]
+
+
+def test_as_many_are_sent_to_workers_as_there_is_room_for(
+    version: SuiteVersion, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.STARBOARD_MAX_PARALLEL_EVALUATIONS, settings.STARBOARD_MAX_PARALLEL_ENDPOINTS = 2, 1
+    local = [queued(version, "directory", number) for number in range(3)]
+    endpoint = queued(version, "endpoint", 4)
+    sent: list[int] = []
+    monkeypatch.setattr(SuiteEvaluation, "enqueue", lambda one: sent.append(one.pk))
+    HeldSuiteEvaluation.dispatch_next()
+    assert sent == [local[0].pk, local[1].pk, endpoint.pk]

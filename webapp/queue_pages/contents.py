@@ -14,6 +14,7 @@ from django.db.models import Count, Q
 from engine.events import RunStarted
 from webapp.jobs import LIVE, Job
 from webapp.queue_pages.durations import Durations
+from webapp.queue_pages.evaluations import EvaluationRow, evaluation_rows
 from webapp.queue_pages.schedule import schedule
 from webapp.runs import queue
 from webapp.runs.models import Run
@@ -21,6 +22,7 @@ from webapp.runs.preemption import is_allowed
 from webapp.runs.priorities import PriorityName, priority_name
 from webapp.runs.queue import Holder, Standing
 from webapp.runs.recorded_events import newest_of
+from webapp.suites.models import SuiteEvaluation
 from webapp.sweeps.estimates import duration
 from webapp.sweeps.models import Sweep, SweepState
 
@@ -69,6 +71,7 @@ class Contents:
     running: list[RunningRow] = field(default_factory=list)
     waiting: list[WaitingRow] = field(default_factory=list)
     hidden: int = 0
+    evaluations: list[EvaluationRow] = field(default_factory=list)
     jobs: list[JobRow] = field(default_factory=list)
     planned: list[tuple[Sweep, int, int]] = field(default_factory=list)
 
@@ -104,6 +107,7 @@ def contents() -> Contents:
             for run, one in zip(shown, expected, strict=True)
         ],
         hidden=len(queued) - len(shown),
+        evaluations=evaluation_rows(),
         jobs=_jobs(),
         planned=_planned(),
     )
@@ -167,7 +171,7 @@ def _words(seconds: float | None, *, now: str = "") -> str:
 
 
 def _jobs() -> list[JobRow]:
-    """Of every kind, running ones first."""
+    """Of every other kind, running ones first."""
     rows = [
         JobRow(
             noun=kind.NOUN,
@@ -177,7 +181,7 @@ def _jobs() -> list[JobRow]:
             since=job.started_at or job.created_at,
         )
         for kind in apps.get_models()
-        if issubclass(kind, Job)
+        if issubclass(kind, Job) and kind is not SuiteEvaluation
         for job in kind._default_manager.filter(state__in=LIVE).select_related("owner")[:SHOWN]
     ]
     return sorted(rows, key=lambda row: (row.state != "running", row.since))

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from engine.suites.suite import Suite as SuiteDocument
-from webapp.jobs import LIVE, Job, JobState
+from webapp.jobs import LIVE, Job, JobState, Lane
 from webapp.runs.models import Run
 from webapp.updates import publish_evaluation
 from workers.app import EVALUATE_SUITE
@@ -118,6 +118,15 @@ class SuiteEvaluation(Job):
 
     def __str__(self) -> str:
         return f"evaluation {self.pk} of {self.policy_name} on {self.version}"
+
+    @classmethod
+    def lanes(cls) -> list[Lane]:
+        """Endpoints have one of their own: a slow one keeps no local model waiting."""
+        of_endpoints = models.Q(policy=PolicyKind.ENDPOINT)
+        return [
+            Lane(~of_endpoints, settings.STARBOARD_MAX_PARALLEL_EVALUATIONS),
+            Lane(of_endpoints, settings.STARBOARD_MAX_PARALLEL_ENDPOINTS),
+        ]
 
     @property
     def policy_name(self) -> str:

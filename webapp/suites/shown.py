@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-
-from django.utils import timezone
 
 from engine.suites.suite import Suite, SuiteItem
-from webapp.jobs import JobState
 from webapp.suites.models import ItemResult, SuiteEvaluation
 
 BAR = 200  # width of the drawn scale from 0 to 1
@@ -98,14 +94,6 @@ def rate_of(row: ItemResult | SuiteEvaluation) -> Rate | None:
 def shown_items(evaluation: SuiteEvaluation, suite: Suite) -> list[ShownItem]:
     results = {result.name: result for result in evaluation.items.all()}
     return [ShownItem(order=order, item=item, result=results.get(item.name)) for order, item in enumerate(suite.items)]
-
-
-def expected_end(evaluation: SuiteEvaluation) -> datetime | None:
-    """If the rest goes as fast as this session so far; None while that is not known."""
-    if evaluation.state != JobState.RUNNING or not evaluation.played or not evaluation.seconds:
-        return None
-    left = (evaluation.planned - evaluation.played) * evaluation.seconds / evaluation.played
-    return timezone.now() + timedelta(seconds=left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,3 +141,21 @@ def test_top_p_and_top_k_reach_the_sampler_and_the_endpoint(tmp_path: Path) -> N
     first, last = server.asked[0].payload, server.asked[-1].payload
     assert (first["top_p"], first["top_k"]) == (0.9, 20)
     assert "top_p" not in last and "top_k" not in last
+
+
+def test_conversations_end_one_after_another_and_what_is_over_survives_a_dead_endpoint(tmp_path: Path) -> None:
+    suite = lakes(count=24)  # two turns each, unless a first one ends it
+    # 12 requests: if all conversations were begun first, the endpoint would be gone before any second turn
+    with (
+        serving(lambda asked, number: Answer(status=503) if number >= 12 else None) as server,
+        pytest.raises(EndpointError, match="does not respond"),
+    ):
+        play_at(server, suite, tmp_path)  # two requests at a time
+    begun = [one for one in server.asked[:12] if len(one.payload["messages"]) == 2]
+    assert len(begun) <= 8
+    over = {key for key, outcome in results(tmp_path).items() if outcome.scored}
+    assert len(over) >= len(begun) - 2  # all but those that were in progress
+    with serving(port=server.server_port) as server:  # the same endpoint again
+        play_at(server, suite, tmp_path)
+    again = {one.payload["messages"][1]["content"] for one in server.asked}
+    assert len(again) <= 24 - len(over)

@@ -97,7 +97,7 @@ def test_the_form_submits_and_says_what_is_wrong(browser: Client) -> None:
     answer = browser.post(path, {"policy": "directory", "directory": "tiny"})
     made = SuiteEvaluation.objects.get()
     assert answer["Location"] == f"/evaluations/{made.pk}/"
-    assert "waits for a worker" in text_of(browser, answer["Location"])
+    assert "Waits for a worker." in text_of(browser, answer["Location"])
     answer = browser.post(path, {"policy": "directory", "directory": "tiny"})
     assert (answer.status_code, f"evaluation {made.pk}" in answer.content.decode()) == (422, True)
 
