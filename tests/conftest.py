@@ -8,10 +8,12 @@ import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.contenttypes.management import create_contenttypes
+from django.db import connection
 from django.db.models.signals import post_migrate
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
@@ -75,6 +77,13 @@ def pytest_configure() -> None:
     # permissions, which the site does not use, would be written again whenever a test empties the database
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
     post_migrate.disconnect(create_contenttypes)
+    if connection.vendor == "postgresql":
+        type(connection.ops).sql_flush = delete_rows
+
+
+def delete_rows(operations: Any, style: Any, tables: list[str], **options: bool) -> list[str]:
+    """What empties the database after a test: to truncate fifty tables takes PostgreSQL forty times as long."""
+    return [f"DELETE FROM {operations.quote_name(table)}" for table in tables]
 
 
 def pytest_unconfigure() -> None:
