@@ -17,7 +17,10 @@ from engine.diagnostics.recordings import read_recording
 MI, ENTROPY = "collapse/mi_ratio", "collapse/conditional_entropy"
 SUCCESS, RETURN, STD = "rollout/success", "reward/mean", "reward/within_group_std"
 WELL_FORMED = "rollout/parse_ok_rate"
-METRICS = (MI, ENTROPY, SUCCESS, RETURN, STD, WELL_FORMED, "policy/entropy")
+METRICS = (
+    MI, ENTROPY, SUCCESS, RETURN, STD, WELL_FORMED, "policy/entropy", "collapse/conditional_entropy_token",
+    "collapse/retrieval_above_chance", "rollout/zero_variance_share", "rollout/response_tokens",
+)  # fmt: skip
 CPU = "system/process_cpu_cores"
 
 READINGS = 3  # diagnoses that a start and an end are the mean of
