@@ -1,11 +1,11 @@
-"""The learner's update of a model of 0.5 billion parameters and random weights: speed, utilisation and memory.
+"""The learner's update of a model of 0.5 or 3 billion parameters and random weights: speed, utilisation and memory.
 
 Needs torch, transformers and pydantic. The update is the engine's own (`engine.training.learner`): micro-batches, loss,
 clipping, AdamW, and packs with `--packing`. Trajectories are synthetic; half of their tokens count as sampled, in
 responses of 64.
 
-    python -m benchmarks.gpu.learner [--small] [--rows N] [--length N] [--micro-batch-tokens N] [--checkpointing]
-        [--packing] [--peak-tflops X]
+    python -m benchmarks.gpu.learner [--small] [--model 0.5B|3B] [--rows N] [--length N] [--micro-batch-tokens N]
+        [--checkpointing] [--packing] [--peak-tflops X]
 
 `mfu` is model FLOP utilisation (PaLM, arXiv 2204.02311, appendix B): operations that the model needs, as
 `benchmarks.operations` counts them, for each second and over the GPU's peak by its data sheet. `of_product` is the same
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, device_name, random_model
+from benchmarks.gpu.models import SIZES, SMALL, device_name, random_model
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
 from benchmarks.operations import qwen2, update_operations
 from engine.cluster.learner_memory import learner_memory
@@ -42,6 +42,7 @@ PRODUCT = {"cuda": 8192, "cpu": 1024}  # width of the matrices of the product
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="a very small model and batch, for any machine")
+    parser.add_argument("--model", choices=SIZES, default="0.5B")
     parser.add_argument("--rows", type=int, help="trajectories of an update")
     parser.add_argument("--length", type=int, help="tokens of each")
     parser.add_argument("--micro-batch-tokens", type=int, default=0)
@@ -54,7 +55,7 @@ def main() -> int:
     small = options.small
     try:
         result = measure(
-            SMALL if small else QWEN25_HALF_BILLION,
+            SMALL if small else SIZES[options.model],
             rows=options.rows or (8 if small else 64),
             length=options.length or (128 if small else 2048),
             updates=options.updates or (2 if small else 8),

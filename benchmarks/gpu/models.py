@@ -28,6 +28,7 @@ QWEN25_THREE_BILLION: dict[str, Any] = {
     "num_hidden_layers": 36,
     "num_attention_heads": 16,
 }
+SIZES = {"0.5B": QWEN25_HALF_BILLION, "3B": QWEN25_THREE_BILLION}
 SMALL: dict[str, Any] = {
     "hidden_size": 128,
     "intermediate_size": 384,

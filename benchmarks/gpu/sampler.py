@@ -44,7 +44,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = save_random_model(SMALL if options.small else QWEN25_HALF_BILLION, Path(folder))
         ours = measure("ours", path, options)
-        vllm = measure("vllm", path, options) if importlib.util.find_spec("vllm") else None
+        installed = importlib.util.find_spec("vllm") is not None
+        vllm = measure("vllm", path, options) if installed else None
+        bare = measure("bare", path, options) if installed else None
     result = {
         "benchmark": "gpu_sampler",
         "device": device_name(),
@@ -52,8 +54,10 @@ def main() -> int:
         "prompt": options.prompt,
         "response": options.response,
         "vllm_tokens_per_second": vllm,
+        "bare_vllm_tokens_per_second": bare,
         "ours_tokens_per_second": ours,
         "ratio": round(vllm / ours, 2) if vllm else None,
+        "of_bare_vllm": round(vllm / bare, 3) if vllm and bare else None,
     }
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
@@ -124,7 +128,51 @@ def with_vllm(options: argparse.Namespace) -> Start:
     return lambda seeds: VllmSampler(engine, rows=options.rows, stop_ids=set(), temperature=1.0, seeds=seeds)
 
 
-SAMPLERS: dict[str, Callable[[argparse.Namespace], Start]] = {"ours": ours, "vllm": with_vllm}
+class Bare:
+    """vLLM's own engine, given all prompts at once: what it samples without this engine around it."""
+
+    def __init__(self, engine: Any, seed: int) -> None:
+        self.engine, self.seed = engine, seed
+        self.prompts: list[list[int]] = []
+        self.tokens = 0
+
+    def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
+        self.prompts.append(ids)
+        self.tokens = max_tokens
+
+    def advance(self) -> list[Any]:
+        from vllm import SamplingParams
+
+        if not self.prompts:
+            return []
+        given, self.prompts = self.prompts, []
+        parameters = SamplingParams(
+            max_tokens=self.tokens, temperature=1.0, ignore_eos=True, detokenize=False, logprobs=0, seed=self.seed
+        )
+        return list(self.engine.generate([{"prompt_token_ids": ids} for ids in given], parameters, use_tqdm=False))
+
+
+def bare_vllm(options: argparse.Namespace) -> Start:
+    import torch
+    from vllm import LLM
+
+    gpu = torch.cuda.is_available()
+    engine = LLM(
+        options.model,
+        skip_tokenizer_init=True,
+        max_model_len=options.prompt + options.response,
+        max_num_seqs=options.rows,
+        dtype="bfloat16" if gpu else "float32",
+        **({"gpu_memory_utilization": options.memory_share} if gpu else {"kv_cache_memory_bytes": 2**30}),
+    )
+    return lambda seeds: Bare(engine, seeds[0])
+
+
+SAMPLERS: dict[str, Callable[[argparse.Namespace], Start]] = {
+    "ours": ours,
+    "vllm": with_vllm,
+    "bare": bare_vllm,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -25,6 +25,10 @@ def resident(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
+def reset_high_water_mark() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def measure(case: dict[str, Any], rank: int, rendezvous: str) -> dict[str, int]:
     import torch
     import torch.distributed as dist
@@ -43,7 +47,7 @@ def measure(case: dict[str, Any], rank: int, rendezvous: str) -> dict[str, int]:
     imported = resident("VmRSS")
     _, learner, _ = load_learner(config, None, device="cpu", share=share)
     loading = resident("VmHWM")
-    Path("/proc/self/clear_refs").write_text("5")
+    reset_high_water_mark()
     loaded = resident("VmRSS")
     batch = made_up_batch(case["rows"], case["length"], vocabulary=learner.model.config.vocab_size)
     for update in range(UPDATES):

@@ -53,8 +53,8 @@ def head_bytes(shape: ModelShape, *, sampled: int, trained: bool = True) -> int:
     Log-probabilities and probabilities of all V tokens of the vocabulary for each sampled token, and three more tensors
     of that size in the backward pass: 5 V float32. They are held for as many tokens as have `LOGITS_AT_ONCE` logits
     (`engine.policies.token_scores`); where the head is `trained`, its gradient from one such chunk is added to that of
-    the others.
+    the others, and their sum to that of earlier micro-batches.
     """
     most = max(1, LOGITS_AT_ONCE // shape.vocabulary)
-    summand = shape.hidden * shape.vocabulary if trained and sampled > most else 0
-    return FLOAT * (5 * min(sampled, most) * shape.vocabulary + summand)
+    summands = 2 * shape.hidden * shape.vocabulary if trained and sampled > most else 0
+    return FLOAT * (5 * min(sampled, most) * shape.vocabulary + summands)

@@ -86,6 +86,9 @@ def learner_memory(
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
+      On a CPU it takes one weight after the other, with the square root of its second moment and that over the bias
+      correction: twice the largest.
+    - Where the embedding is the head, its gradient from the one is added to that from the other.
     - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
     - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
       loads before it shards: the whole policy, and the whole reference or critic too.
@@ -105,6 +108,9 @@ def learner_memory(
     def part(weights: Mapping[str, Sizes], *, tied: bool = True) -> int:
         return FLOAT * sum(shard(size, 1 if tied and name in whole else learners) for name, size in weights.items())
 
+    def largest_part(weights: Mapping[str, Sizes]) -> int:
+        return max((part({name: size}) for name, size in weights.items()), default=0)
+
     everything = FLOAT * count([*base.values(), *added.values()])
     copied = FLOAT * count([*body.values(), *added.values()]) + value_head
     halved = HALF * count(shape.matrices.values()) if half and learners == 1 else 0
@@ -120,6 +126,15 @@ def learner_memory(
     largest = FLOAT * max(map(prod, base.values()), default=0)
     whole_ones = max(everything if reference and not lora_rank else 0, own_reference + copied if critic else 0)
     saved = min(max(everything, gathered_state), FILE_BYTES + largest)
+    saved_by_autograd = activation_bytes(
+        shape,
+        tokens=tokens,
+        sampled=sampled,
+        half=half,
+        checkpointing=checkpointing,
+        rounded=not halved_base,
+        trains_head=not lora_rank,
+    )
     export_model = 0 if shape.in_parts else everything
     return LearnerMemory(
         weights=of_all,
@@ -127,17 +142,9 @@ def learner_memory(
         moments=MOMENTS * part(trained),
         reference=own_reference,
         critic=of_critic + critic_moments if critic else 0,
-        activations=activation_bytes(
-            shape,
-            tokens=tokens,
-            sampled=sampled,
-            half=half,
-            checkpointing=checkpointing,
-            rounded=not halved_base,
-            trains_head=not lora_rank,
-        ),
+        activations=max(saved_by_autograd, FLOAT * count(shape.embedding.values()) if shape.tied and not added else 0),
         gathered=_gathered(shape) if learners > 1 else 0,
-        stepping=part(trained) if gpu else 0,
+        stepping=part(trained) if gpu else 2 * largest_part(trained),
         loading=process
         + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
         process=process,

@@ -47,7 +47,7 @@ class TorchSampling:
     def __init__(self, config: RunConfig) -> None:
         template = config.model.chat_template
         self.model, _ = load_model(config.model.path, device=device(), chat_template=template)
-        compute_in(self.model, config.optimizer.precision)
+        compute_in(self.model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
 
     def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler:

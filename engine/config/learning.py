@@ -99,6 +99,12 @@ class OptimizerConfig(Section):
         description="Compute precision. bfloat16 keeps weights and optimizer in float32. auto: bfloat16 on a GPU that "
         "supports it, else float32. On CPUs bfloat16 is usually slower.",
     )
+    float32_matmul_precision: Literal["highest", "high", "medium"] = Field(
+        "highest",
+        description="Matrix products in float32 on a GPU, such as those of the head, also under bfloat16. high: TF32, "
+        "several times faster, with 10 bits of mantissa; learner and sampler then agree less. medium: bfloat16. No "
+        "effect on CPUs.",
+    )
     gradient_checkpointing: bool = Field(
         False,
         description="Recompute activations in the backward pass: far less memory, about a third slower, same result.",

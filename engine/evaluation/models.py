@@ -87,7 +87,7 @@ class LocalModel:
         self.name, self.address = path, ""
         self.seen = SeenProblems.read(Path(path).parent)  # of a checkpoint, whose part it is
         self.model, self.tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
-        compute_in(self.model, config.optimizer.precision)
+        compute_in(self.model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
         self.use(config.rollout)
 
     def use(self, rollout: RolloutConfig) -> None:

@@ -86,13 +86,20 @@ def run_body(body: LanguageModel, **inputs: Any) -> Any:
         return body(**inputs)
 
 
-def compute_in(model: LanguageModel, precision: Literal["auto", "float32", "bfloat16"]) -> torch.dtype:
+def compute_in(
+    model: LanguageModel,
+    precision: Literal["auto", "float32", "bfloat16"],
+    *,
+    float32: Literal["highest", "high", "medium"] = "highest",
+) -> torch.dtype:
     """Sets the precision of matrix products in the model's body: `auto` is bfloat16 on a GPU that supports it, else
-    float32.
+    float32; and on a GPU that of float32 products in this process (`torch.set_float32_matmul_precision`).
 
     Weights, gradients and optimiser state stay in float32, and so does the head, since log-probabilities over a large
     vocabulary need the precision. The sampler and the learner use the same setting, so that they agree.
     """
+    if device_of(model).type == "cuda":
+        torch.set_float32_matmul_precision(float32)
     supported = device_of(model).type == "cuda" and torch.cuda.is_bf16_supported()
     chosen = torch.bfloat16 if precision == "bfloat16" or (precision == "auto" and supported) else torch.float32
     model.base_model.computes_in = chosen

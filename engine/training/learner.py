@@ -48,7 +48,7 @@ class Learner:
         self.share = share or Alone()
         optimizer = config.optimizer
         without_dropout(model)
-        compute_in(model, optimizer.precision)
+        compute_in(model, optimizer.precision, float32=optimizer.float32_matmul_precision)
         if optimizer.packing:
             allow_packing(model)
         if optimizer.gradient_checkpointing:
@@ -81,7 +81,7 @@ class Learner:
             return AdapterOff(self.model)
         if model is None:
             model = deepcopy(self.model)
-        compute_in(model, self.config.optimizer.precision)
+        compute_in(model, self.config.optimizer.precision, float32=self.config.optimizer.float32_matmul_precision)
         if self.config.optimizer.packing:
             allow_packing(model)
         self.share.shard_model(model)

@@ -71,7 +71,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
     torch.set_num_threads(threads_for(config.threads))
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
-    compute_in(model, config.optimizer.precision)
+    compute_in(model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
     context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
     fork = fork_of(record, request, context, room=environment.max_response_tokens)
 

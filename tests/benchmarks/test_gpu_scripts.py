@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from benchmarks.gpu.__main__ import PARTS, Part, run
 from benchmarks.gpu.models import QWEN25_HALF_BILLION
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
 from benchmarks.operations import forward_operations, qwen2, update_operations
@@ -138,3 +141,29 @@ def test_a_ray_run_is_measured_in_every_arrangement(ray_address: str) -> None:
     for arrangement in ("colocated", "disaggregated", "overlap"):
         assert {"time/rollout", "time/update", "time/sync", "time/step"} <= found[arrangement].keys()
     assert found["overlap"]["policy/staleness"] == 1
+
+
+def test_each_part_of_the_one_command_has_its_share_of_the_time_and_what_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert all(0 < part.share < 1 for part in PARTS)
+    options = argparse.Namespace(tiny=True, minutes=10.0, peak_tflops=None)
+    absent = Part(title="of nothing", command=["nowhere"], share=0.5, modules=("no_such_module",), shown=())
+    assert run(absent, options, left=600) == {"not_run": "no_such_module is not installed."}
+    assert run(PARTS[0], options, left=1) == {"not_run": "No time was left of 10 minutes."}
+    failing = Part(title="of an error", command=["no_such_module"], share=0.5, shown=())
+    assert "No module named no_such_module" in run(failing, options, left=600)["failed"]
+
+
+def test_what_a_gpu_machine_is_sent_is_below_64_mib() -> None:
+    root = Path(__file__).parents[2]
+    files = [file for name in ("engine", "benchmarks") for file in (root / name).rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files if "__pycache__" not in file.parts) < 64 * 1024**2
+
+
+@pytest.mark.slow
+def test_the_update_is_compared_with_a_bare_pass_of_transformers() -> None:
+    found = printed("benchmarks.gpu.against_transformers")
+    # of 128 tokens in stretches of 64 every second one was sampled
+    assert (found["tokens"], found["sampled"]) == (512, 256)
+    assert found["update"] > found["step"] > 0

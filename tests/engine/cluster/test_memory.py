@@ -50,7 +50,8 @@ def of_learner(**more: Any) -> LearnerMemory:
 def test_one_learner_holds_weights_gradients_and_two_moments_of_four_bytes_each() -> None:
     found = of_learner()
     assert (found.weights, found.gradients, found.moments) == (944, 944, 1888)
-    assert (found.reference, found.critic, found.gathered, found.stepping) == (0, 0, 0, 0)
+    assert (found.reference, found.critic, found.gathered) == (0, 0, 0)
+    assert found.stepping == 2 * 4 * 40  # of the embedding, the largest weight
     assert found.lasting == 944 + 1888
     # 2832 lasting, 944 of gradients, 4440 of activations (below)
     assert found.total == 8216
@@ -65,9 +66,25 @@ def test_activations_in_float32() -> None:
 
 def test_the_logits_of_a_large_vocabulary_are_held_a_part_at_a_time() -> None:
     shape = replace(decoder(), hidden=896, vocabulary=151936)
-    # 2^25 / 151936 = 220.8: of 220 tokens five numbers for each word, and a second gradient of the head
-    assert head_bytes(shape, sampled=2048) == head_bytes(shape, sampled=4096) == 4 * 151936 * (5 * 220 + 896)
+    # 2^25 / 151936 = 220.8: of 220 tokens five numbers for each word; the head's gradient from a chunk, and the sum of
+    # those of the micro-batch, beside that of earlier ones
+    assert head_bytes(shape, sampled=2048) == head_bytes(shape, sampled=4096) == 4 * 151936 * (5 * 220 + 2 * 896)
     assert head_bytes(shape, sampled=100) == 4 * 151936 * 5 * 100
+
+
+def test_an_embedding_that_is_the_head_has_two_gradients_at_a_time_where_it_trains() -> None:
+    one_token = {"tokens": 1, "sampled": 1}
+    tied, adapted = (learner_memory(decoder(tied=True), **one_token, lora_rank=rank) for rank in (0, 2))
+    # one token's activations, 4 x (72 + 12 + 4 + 50) = 552 bytes, are more than the 40 numbers of the embedding
+    assert tied.activations == adapted.activations == 552
+    wide = replace(decoder(tied=True), weights={**decoder(tied=True).weights, "model.embed_tokens.weight": (1000, 4)})
+    assert learner_memory(wide, **one_token).activations == 4 * 4000
+    assert learner_memory(wide, **one_token, lora_rank=2).activations == 552
+
+
+def test_the_gradient_of_a_head_from_a_part_of_the_tokens_is_not_held_where_the_head_is_frozen() -> None:
+    shape = replace(decoder(), hidden=896, vocabulary=151936)
+    assert head_bytes(shape, sampled=2048) - head_bytes(shape, sampled=2048, trained=False) == 2 * 4 * 151936 * 896
 
 
 def test_activations_in_bfloat16() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from engine.policies import token_scores as module
+from engine.policies.loading import compute_in
 from engine.policies.token_scores import token_scores
+from tests.engine.models import small_model
 
 VOCABULARY, WIDTH, TOKENS = 500, 8, 64
 
@@ -65,3 +68,17 @@ def test_what_the_backward_pass_needs_does_not_grow_with_the_vocabulary(monkeypa
     logits = TOKENS * VOCABULARY * 4
     assert at_once > 2 * logits
     assert in_chunks < 0.1 * logits
+
+
+def test_the_precision_of_float32_products_is_set_on_gpus_and_left_alone_on_cpus() -> None:
+    model = small_model()
+    before = torch.get_float32_matmul_precision()
+    try:
+        compute_in(model, "float32", float32="high")
+        assert torch.get_float32_matmul_precision() == before
+        # a model on the meta device is to be loaded to the device of its source
+        model.base_model.weight_source = SimpleNamespace(device=torch.device("cuda"))
+        compute_in(model, "float32", float32="high")
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision(before)

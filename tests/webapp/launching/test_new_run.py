@@ -45,7 +45,9 @@ def test_each_preset_is_a_card_with_its_description(browser: Client) -> None:
     assert page.content.decode().count('class="preset-card"') == len(run_presets())
 
 
-def test_presets_at_real_size_are_listed_separately_with_their_label(browser: Client, lake: EnvironmentVersion) -> None:
+def test_presets_at_real_size_have_a_list_of_their_own_with_their_label(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
     small, _, real = browser.get(NEW).content.decode().partition("At real size, on GPUs of 80 GB")
     assert "?preset=starter" in small and "?preset=qwen2_5_3b_1_gpu" not in small
     assert "?preset=qwen2_5_3b_1_gpu" in real and "Not run. Qwen2.5-3B-Instruct on 1 GPU" in real
