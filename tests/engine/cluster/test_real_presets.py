@@ -77,11 +77,7 @@ def test_half_a_billion_parameters_train_on_24_gb(tmp_path: Path) -> None:
     assert (found.problems, found.warnings) == ({}, [])
 
 
-<<<<<<< HEAD
 def test_three_billion_whole_and_seven_billion_with_lora_do_not_train_on_24_gb_and_the_error_names_what_does(
-=======
-def test_three_billion_whole_and_seven_billion_with_lora_do_not_train_on_24_gb_which_names_what_does(
->>>>>>> wt-F
     tmp_path: Path,
 ) -> None:
     config = read_config(next(path for path in REAL if path.stem == "qwen2_5_3b_1_gpu"))
