@@ -1,9 +1,7 @@
-"""Pages that belong to no app: the home page, the health check, the glossary, and the style guide."""
+"""Pages that belong to no app: the home page, the glossary, and the style guide."""
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
@@ -17,18 +15,6 @@ from webapp.styleguide import examples
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     return redirect("runs:list")
-
-
-@login_not_required
-@require_safe
-def healthz(request: HttpRequest) -> JsonResponse:
-    """Status 200 if the database answers. Public, so it reveals nothing else."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "database unavailable"}, status=503)
-    return JsonResponse({"status": "ok"})
 
 
 @require_safe

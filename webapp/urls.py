@@ -6,10 +6,11 @@ from django.urls import include, path
 
 from webapp import pages
 from webapp.api.views import reference as api_reference
+from webapp.health import healthz
 
 urlpatterns = [
     path("", pages.home, name="home"),
-    path("healthz", pages.healthz, name="healthz"),
+    path("healthz", healthz, name="healthz"),
     path("glossary/", pages.glossary, name="glossary"),
     path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),

@@ -31,6 +31,7 @@ from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, 
 from workers.control import write_control, write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, Escalation, handle_of_child
+from workers.engine_log import cap
 from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
 from workers.lease import Fenced
@@ -236,6 +237,7 @@ class Supervisor:
     def _read_heartbeat(self) -> None:
         if self.pulse.poll():
             self._write(last_heartbeat_at=timezone.now())
+        cap(self.run.directory / "engine.log")
         stored = self.run.last_seq + self.run.lines_refused
         if self.lag.observe(self.pulse.recorded(), stored, now=time.monotonic()):
             save_problems(self.run, [behind(self.run, self.pulse.recorded())])
