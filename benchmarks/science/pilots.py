@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.science.experiment import CONFIGS
 from benchmarks.science.measure import curve
 from engine.config import read_config
 from engine.diagnostics.recordings import read_recording
+from engine.sweeps.catalogue import CONFIGS
 
 MI, ENTROPY = "collapse/mi_ratio", "collapse/conditional_entropy"
 SUCCESS, RETURN, STD = "rollout/success", "reward/mean", "reward/within_group_std"

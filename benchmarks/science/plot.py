@@ -22,15 +22,20 @@ matplotlib.rcParams["svg.hashsalt"] = "starboard"  # deterministic output
 
 
 def plot(experiment: Experiment, results: Sequence[dict[str, Any]], path: Path) -> None:
-    names = [name for name in experiment.curves if any(result["curves"][name] for result in results)]
+    plot_curves(experiment.curves, [arm.label for arm in experiment.arms], results, path)
+
+
+def plot_curves(metrics: Sequence[str], arms: Sequence[str], results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Of `arms`, as many as there are colours."""
+    names = [name for name in metrics if any(result["curves"][name] for result in results)]
     size = (WIDTH * len(names), HEIGHT)
     figure, axes = pyplot.subplots(1, len(names), figsize=size, squeeze=False, layout="constrained")
     for axis, name in zip(axes[0], names, strict=True):
-        for colour, arm in zip(COLOURS, experiment.arms, strict=False):
-            curves = [result["curves"][name] for result in results if result["arm"] == arm.label]
+        for colour, arm in zip(COLOURS, arms, strict=False):
+            curves = [result["curves"][name] for result in results if result["arm"] == arm]
             for curve in curves:
                 axis.plot(*zip(*curve, strict=True), color=colour, alpha=0.2, linewidth=0.8)
-            axis.plot(*zip(*mean_curve(curves), strict=True), color=colour, linewidth=1.6, label=arm.label)
+            axis.plot(*zip(*mean_curve(curves), strict=True), color=colour, linewidth=1.6, label=arm)
         axis.set_title(describe(name).title, fontsize=9)
         axis.set_xlabel("step", fontsize=8)
         axis.tick_params(labelsize=8)

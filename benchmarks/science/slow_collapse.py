@@ -16,9 +16,8 @@ from typing import Any
 
 from benchmarks.scaling.__main__ import filled
 from benchmarks.science.__main__ import FINDINGS
-from benchmarks.science.experiment import Arm, Experiment
 from benchmarks.science.pilots import ENTROPY, METRICS, MI, STD, SUCCESS, WELL_FORMED, Pilot, read_pilot, thinned
-from benchmarks.science.plot import COLOURS, plot
+from benchmarks.science.plot import COLOURS, plot_curves
 
 HEAD = (
     "pilot", "settings", "seed", "steps", "CPU minutes", "H(Z\\|X)", "MI / ln N", "success", "reward std",
@@ -107,9 +106,8 @@ def draw(stored: Sequence[Stored], path: Path) -> None:
     """The longest pilots, as many as there are colours."""
     longest = sorted(stored, key=lambda one: -one["steps"])[: len(COLOURS)]
     if longest:
-        arms = tuple(Arm(label=one["name"]) for one in longest)
-        experiment = Experiment(name="slow_collapse", question="", arms=arms, curves=CURVES)
-        plot(experiment, [{"arm": one["name"], "curves": one["curves"]} for one in longest], path)
+        results = [{"arm": one["name"], "curves": one["curves"]} for one in longest]
+        plot_curves(CURVES, [one["name"] for one in longest], results, path)
 
 
 if __name__ == "__main__":
