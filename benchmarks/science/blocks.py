@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from textwrap import fill
@@ -13,7 +13,7 @@ from benchmarks.science import detection_tables, generalisation, mi_and_success,
 from benchmarks.science.__main__ import FINDINGS, is_recorded
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
-from benchmarks.science.table import interval_text, table
+from benchmarks.science.table import interval_text, means_table, table
 from engine.metrics import describe
 
 BUCKETS = range(1, 7)
@@ -62,7 +62,15 @@ def experiment_block(experiment: Experiment) -> str:
         return "\n\n".join([*text, f"```bash\npython -m benchmarks.science {experiment.name}\n```"])
     titles = [describe(name).title for name in experiment.curves]
     figure = f"![{', '.join(titles)}]({experiment.name}.svg)"
-    return "\n\n".join([*text, table(results_of(experiment.name)), figure])
+    return "\n\n".join([*text, table(results_of(experiment.name)), figure, *means(experiment)])
+
+
+def means(experiment: Experiment) -> Iterator[str]:
+    """Its second table, if it has one."""
+    if any(name.startswith("gradient/bucket_") for name in experiment.means):
+        yield buckets_table(experiment.name)
+    elif experiment.means:
+        yield means_table(results_of(experiment.name))
 
 
 def generalisation_block() -> str:
@@ -137,7 +145,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "index": index,
     "open_questions": open_questions,
     "first_steps": first_steps,
-    "gradient_buckets": lambda: buckets_table("gradient_by_reward_std"),
     "families": detection_tables.runs_table,
     "default_limits": detection_tables.default_limits,
     "without_collapses": detection_tables.without_collapses,

@@ -10,6 +10,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.runs import directory_of
 from engine.config import RunConfig
 from engine.sweeps.catalogue import SweepPreset
 from engine.sweeps.configurations import with_changes
@@ -61,6 +63,25 @@ def test_finished_runs_are_copied_with_their_results_and_missing_ones_are_planne
     assert [(run.state, run.step, run.steps.count()) for run in runs] == [("finished", 4, 4)] * 2
     counts = SweepResults(sweep).counts()
     assert (counts["finished"], counts["planned"]) == (2, 2)
+
+
+def test_runs_of_an_experiment_become_the_sweep_of_its_name(tmp_path: Path, settings: Any) -> None:
+    settings.RUNS_DIR = str(tmp_path / "recorded")
+    experiment = EXPERIMENTS["gradient_by_reward_std"]
+    for _, _, config in experiment.runs():
+        recorded = RecordedRun(steps=4)
+        recorded.take_steps(4)
+        recorded.finish()
+        target = directory_of(config, tmp_path / "science")
+        target.parent.mkdir(exist_ok=True)
+        recorded.run.directory.rename(target)
+        (target / "requested.json").write_text(config.model_dump_json())
+    Run.objects.all().delete()
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    call_command("import_sweep", experiment.name, runs=tmp_path / "science")
+    sweep = Sweep.objects.get()
+    assert (sweep.name, sweep.description) == (experiment.sweep.title, experiment.question)
+    assert sorted(row.seed for row in sweep.planned.filter(run__isnull=False)) == [1, 2, 3]
 
 
 def test_the_command_reads_a_definition_and_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
