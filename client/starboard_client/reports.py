@@ -74,6 +74,10 @@ class ReportCalls:
         """With a secret `link`, or without any, which ends the one that there was."""
         return Report.model_validate(self._http.post(f"reports/{report_id}/share", {"shared": shared}))
 
+    def delete_report(self, report_id: int) -> None:
+        """A report of your own, with its link; what it shows stays."""
+        self._http.post(f"reports/{report_id}/delete", {})
+
     def group_curves(
         self, groups: Sequence[Sequence[str]], metrics: Sequence[str], *, band: Band = "ci"
     ) -> list[dict[str, GroupCurve]]:

@@ -156,6 +156,8 @@ def test_a_report_is_written_changed_and_shared(starboard: Starboard) -> None:
     assert "/reports/shared/" in (starboard.share_report(made.id).link or "")
     assert starboard.share_report(made.id, shared=False).link is None
     assert [one.title for one in starboard.reports()] == ["Learning rates"]
+    starboard.delete_report(made.id)
+    assert list(starboard.reports()) == []
 
 
 def test_groups_of_runs_have_a_mean_and_a_band(starboard: Starboard) -> None:

@@ -1,10 +1,12 @@
-"""Charts of a report as SVG: drawn by the server, so that a page, a shared link and an exported file have the same."""
+"""Charts of a report: as SVG, for exported files and pages without scripts, and as numbers, from which a page draws the
+same charts with zoom and hover."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from engine.metrics import describe
 from webapp.comparisons.group_curves import GroupCurve
@@ -13,6 +15,7 @@ WIDTH, HEIGHT = 560, 280  # as in the template
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 40
 TICKS = 5
 LEAST = 1e-300  # on a logarithmic axis
+DIGITS = 7
 AXES = {"step": "step", "tokens": "tokens", "seconds": "training time, s", "elapsed": "time since start, s"}
 
 Point = tuple[float, float]
@@ -32,6 +35,31 @@ class Line:
     value: str
 
 
+class FigureLine(TypedDict):
+    """Columns of equal length, those of a band empty where there is none. The first `whole` points are those before a
+    run of a group has ended."""
+
+    name: str
+    colour: int
+    dash: int
+    x: list[float]
+    mean: list[float]
+    low: list[float | None]
+    high: list[float | None]
+    whole: int
+
+
+class Figure(TypedDict):
+    """`across` and `up` are the ends of the axes; of a logarithmic one their logarithms."""
+
+    title: str
+    axis: str
+    log: bool
+    across: tuple[float, float]
+    up: tuple[float, float]
+    lines: list[FigureLine]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineChart:
     """Ticks are `(position, text)`."""
@@ -44,6 +72,7 @@ class LineChart:
     axis: str
     log: bool
     left_out: int  # values that a logarithmic axis does not have
+    figure: Figure
 
     @property
     def is_empty(self) -> bool:
@@ -102,7 +131,34 @@ def line_chart(metric: str, drawn: Sequence[Drawn], look: Look) -> LineChart:
         axis=AXES[look.axis],
         log=look.log,
         left_out=len(shown) - len(kept),
+        figure=Figure(
+            title=entry.title,
+            axis=AXES[look.axis],
+            log=look.log,
+            across=(x0, x1),
+            up=(low, high),
+            lines=[_figure_line(one, columns[index]) for index, one in enumerate(drawn)],
+        ),
     )
+
+
+def _figure_line(one: Drawn, columns: _Columns) -> FigureLine:
+    has_band = any(value is not None for value in columns.low)
+    return FigureLine(
+        name=one.name,
+        colour=one.colour,
+        dash=one.dash,
+        x=[_short(value) for value in columns.xs],
+        mean=[_short(value) for value in columns.mean],
+        low=[None if value is None else _short(value) for value in columns.low] if has_band else [],
+        high=[None if value is None else _short(value) for value in columns.high] if has_band else [],
+        whole=max((index + 1 for index, whole in enumerate(columns.whole) if whole), default=0),
+    )
+
+
+def _short(value: float) -> float:
+    """As many digits as a chart can show."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def ticks(low: float, high: float, count: int = TICKS) -> list[float]:

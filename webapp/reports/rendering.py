@@ -20,8 +20,9 @@ class Rendered:
     live: bool
 
 
-def render_report(text: str, *, linked: bool, origin: str = "") -> Rendered:
-    """With `linked`, blocks lead to the pages that they show, which needs an account."""
+def render_report(text: str, *, linked: bool, origin: str = "", interactive: bool = False) -> Rendered:
+    """With `linked`, blocks lead to the pages that they show, which needs an account. With `interactive`, charts have
+    the numbers that scripts draw them from."""
     html: list[str] = []
     live = False
     blocks = 0
@@ -35,5 +36,9 @@ def render_report(text: str, *, linked: bool, origin: str = "") -> Rendered:
             break
         shown = show(part)
         live = live or shown.live
-        html.append(render_to_string("reports/_block.html", {"shown": shown, "linked": linked, **shown.data}))
+        html.append(
+            render_to_string(
+                "reports/_block.html", {"shown": shown, "linked": linked, "interactive": interactive, **shown.data}
+            )
+        )
     return Rendered(html=mark_safe("".join(html)), live=live)  # noqa: S308 - by templates and the parser

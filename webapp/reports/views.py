@@ -58,7 +58,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
     link = reverse("reports:shared", args=[report.share_key]) if report.share_key else ""
     context = {
         "report": report,
-        "rendered": render_report(report.text, linked=True),
+        "rendered": render_report(report.text, linked=True, interactive=True),
         "is_mine": report.is_of(request.user),
         "link": request.build_absolute_uri(link) if link else "",
     }
@@ -146,7 +146,7 @@ def shared(request: HttpRequest, key: str) -> HttpResponse:
     report = Report.objects.select_related("owner").filter(share_key=key).first()
     if report is None:
         return render(request, "reports/gone.html", status=404)
-    rendered = render_report(report.text, linked=False)
+    rendered = render_report(report.text, linked=False, interactive=True)
     answer = render(request, "reports/shared.html", {"report": report, "rendered": rendered})
     answer["Referrer-Policy"] = "no-referrer"  # the address is a secret
     return answer

@@ -3,6 +3,7 @@
 
 import { number } from "../core/format.js";
 import { visibleString } from "../core/visible_text.js";
+import { looksOf } from "../charts/looks.js";
 import { plain } from "../charts/setting_marks.js";
 
 /** @import { Plot, PlotlyLayout, Trace } from "../types.js" */
@@ -167,27 +168,6 @@ async function react(host, traces, layout) {
   plot.on?.("plotly_click", ({ points: [{ customdata }] }) => {
     if (customdata && typeof customdata === "object") location.assign(`/runs/${customdata.run}/`);
   });
-}
-
-/** @param {HTMLElement} host */
-export function looksOf(host) {
-  const style = getComputedStyle(host);
-  const css = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  const base = {
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: css("--font-text"), size: 11, color: css("--text-muted") },
-    hovermode: "closest",
-    hoverlabel: {
-      bgcolor: css("--surface"),
-      bordercolor: css("--border"),
-      font: { color: css("--text"), size: 12 },
-      align: "left",
-    },
-    dragmode: false,
-    showlegend: false,
-  };
-  return { css, base };
 }
 
 /**

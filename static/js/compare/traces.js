@@ -3,6 +3,7 @@
 
 import { ribbon, tracesOf } from "../charts/chart_traces.js";
 import { heldOutTrace } from "../charts/held_out_traces.js";
+import { DASHES } from "../charts/looks.js";
 import { at, beginning } from "../charts/positions.js";
 import { smooth } from "../charts/smoothing.js";
 import { number } from "../core/format.js";
@@ -17,7 +18,6 @@ import { plain } from "../charts/setting_marks.js";
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]; // as the swatches of `run_colours.css`
 const LABEL = { align: "left" };
 
 /**

@@ -1,7 +1,7 @@
 // A measure against what training cost: a point with its interval for each row, and the Pareto front.
 
+import { looksOf } from "../charts/looks.js";
 import { plain } from "../charts/setting_marks.js";
-import { looksOf } from "../compare/effects_charts.js";
 
 /** @import { Plot, PlotlyLayout, Trace } from "../types.js" */
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -141,6 +142,23 @@ def test_a_chart_is_of_groups_as_the_comparison_is(ada: User) -> None:
     assert "Open in Compare" in html
 
 
+def test_on_pages_charts_have_the_numbers_that_scripts_draw_them_from(browser: Client, ada: User) -> None:
+    text = block("chart", f"/compare/?runs={learned_run().pk}&metrics=rollout/success&smoothing=0")
+    report = services.create(ada, title="Rates", text=text)
+    page = browser.get(f"/reports/{report.pk}/").content.decode()
+    data = re.search(r'<script type="application/json">(.*?)</script>', page)
+    assert data
+    figure = json.loads(data[1])
+    (line,) = figure["lines"]
+    assert (figure["title"], figure["axis"], line["name"]) == ("Training success", "step", "calm-otter")
+    assert line["x"] == list(range(1, 13))
+    assert (len(line["mean"]), line["low"], line["whole"]) == (12, [], 12)
+    assert "vendor/plotly/plotly-basic.min.js" in page
+    shared = f"/reports/shared/{services.share(report, ada)}/"
+    assert '<script type="application/json">' in Client().get(shared).content.decode()
+    assert "<script" not in browser.get(f"/reports/{report.pk}/download/").content.decode()
+
+
 def test_the_other_blocks_are_tables_of_the_same_runs(ada: User) -> None:
     one, two = learned_run("calm-otter"), learned_run("bold-heron", seed=2)
     address = f"/compare/?runs={one.pk},{two.pk}&metrics=rollout/success,eval/FrozenLake/success"
@@ -246,3 +264,7 @@ def test_the_api_writes_changes_and_shares(browser: Client) -> None:
     Report.objects.update(owner=User.objects.create_user("bob"))
     assert post(path, {"title": "Mine", "text": "", "version": 2})[0] == 403
     assert browser.get(f"/api/v1/{path}").json()["text"] == "Two."
+    assert post(f"{path}delete", {})[0] == 403
+    Report.objects.update(owner=User.objects.get(username="ada"))
+    assert post(f"{path}delete", {}) == (200, {"deleted": made["id"]})
+    assert post(f"{path}delete", {})[0] == 404

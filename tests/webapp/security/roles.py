@@ -145,6 +145,7 @@ HTTP: dict[str, Row] = {
     "api/v1/reports/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^reports/(?P<report_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^reports/(?P<report_id>[0-9]{1,9})/share/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^reports/(?P<report_id>[0-9]{1,9})/delete/?$": Row(anonymous=JSON_401, get=405, post=200),
     "api/v1/presets/": Row(anonymous=JSON_401, get=200),
     "api/v1/queue/": Row(anonymous=JSON_401, get=200),
     "api/v1/sweep-presets/": Row(anonymous=JSON_401, get=200),

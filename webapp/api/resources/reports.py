@@ -75,6 +75,10 @@ class Sharing(Fields):
     shared: bool = Field(strict=True, description="Whether there is a link. Revoked once, a new link is another.")
 
 
+class Deleted(BaseModel):
+    deleted: int = Field(description="The ID that the report had.")
+
+
 @resource.get("reports/", route="reports")
 def list_reports(call: Call, query: ReportFilter) -> Annotated[dict[str, Any], ReportPage]:
     """List reports, the newest first."""
@@ -127,6 +131,17 @@ def share_report(call: Call, report: Report, body: Sharing) -> Annotated[dict[st
     except services.Refused as refusal:
         raise _problem(refusal) from None
     return _answer(call, report)
+
+
+@resource.post("reports/{report_id}/delete", route="delete_report", scope=Scope.LAUNCH, problems=NOT_YOURS)
+def delete_report(call: Call, report: Report) -> Deleted:
+    """Delete a report of your own, and its link with it. What it shows stays: runs, evaluations and trajectories."""
+    deleted = Deleted(deleted=report.pk)
+    try:
+        services.delete(report, call.user)
+    except services.Refused as refusal:
+        raise _problem(refusal) from None
+    return deleted
 
 
 def _problem(refusal: services.Refused) -> Problem:
