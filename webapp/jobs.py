@@ -11,6 +11,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
+from django.dispatch import Signal
 from django.utils import timezone
 
 from webapp.broker import send_task
@@ -26,6 +27,9 @@ class JobState(models.TextChoices):
 
 
 LIVE = (JobState.QUEUED, JobState.RUNNING)
+
+
+job_ended = Signal()  # with `job`, whose row has been written; in the transaction that ended it, if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ class Job(models.Model):
         row = type(self)._default_manager.filter(pk=self.pk)
         ended = {"state": JobState.STOPPED, "ended_at": timezone.now(), "message": "Stopped before it started."}
         stopped = row.filter(state=JobState.QUEUED).update(**ended)
+        if stopped:
+            job_ended.send(sender=type(self), job=self)
         stopped = stopped or row.filter(state=JobState.RUNNING).update(stop_requested=True)
         if stopped:
             self.publish()

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from django.db import transaction
 from django.utils import timezone
 
-from webapp.jobs import Job, JobState
+from webapp.jobs import Job, JobState, job_ended
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers import lease
@@ -182,7 +182,8 @@ class HeldJob(ABC, Generic[AnyJob]):
 
     def _end(self, outcome: Outcome) -> None:
         running = self.model._default_manager.filter(pk=self.job.pk, state=JobState.RUNNING)
-        running.update(ended_at=timezone.now(), **outcome)
+        if running.update(ended_at=timezone.now(), **outcome):
+            job_ended.send(sender=self.model, job=self.job)
         self.job.publish()
 
 

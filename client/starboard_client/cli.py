@@ -13,9 +13,11 @@ from collections.abc import Sequence
 
 from starboard_client import commands
 from starboard_client.errors import AuthenticationError, StarboardError
+from starboard_client.leaderboard_commands import add_leaderboard
 from starboard_client.output import note
-from starboard_client.suite_commands import add_evaluations
+from starboard_client.suite_commands import add_evaluations, add_suites
 from starboard_client.sweep_commands import add_sweeps
+from starboard_client.verbs import add_json, add_limit, add_noun, add_output, add_watching
 
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
 
@@ -54,10 +56,11 @@ def parser() -> argparse.ArgumentParser:
     agents = nouns.add_parser("mcp", help="serve runs to coding agents, over the Model Context Protocol on stdin")
     agents.add_argument("--allow-control", action="store_true", help="also a tool that stops, pauses and resumes runs")
     agents.set_defaults(do=commands.mcp)
-    runs = nouns.add_parser("runs", help="list, launch, watch, control, export and compare runs")
-    _add_runs(runs.add_subparsers(required=True, metavar="COMMAND"))
+    _add_runs(add_noun(nouns, "runs", "list, launch, watch, control, export and compare runs"))
     add_sweeps(nouns)
+    add_suites(nouns)
     add_evaluations(nouns)
+    add_leaderboard(nouns)
     return root
 
 
@@ -68,18 +71,18 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     listed.add_argument("--tag", help="only runs with this tag")
     listed.add_argument("--name", help="only runs whose name contains this")
     listed.add_argument("--archived", action="store_true", help="archived runs instead of active ones")
-    listed.add_argument("--limit", type=int, default=50, help="the most runs (default: 50)")
-    _add_json(listed)
+    add_limit(listed, "runs")
+    add_json(listed)
     listed.set_defaults(do=commands.list_runs)
 
     shown = _of_run(verbs, "show", "show a run")
-    _add_json(shown)
+    add_json(shown)
     shown.set_defaults(do=commands.show)
 
     _add_launch(verbs)
 
     watched = _of_run(verbs, "watch", "print steps and alerts until the run has ended")
-    _add_watching(watched)
+    add_watching(watched)
     watched.set_defaults(do=commands.watch, quiet_past=True)
 
     for action in ("stop", "pause", "resume", "checkpoint", "archive"):
@@ -98,13 +101,13 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="metrics as CSV (default) or Parquet, trajectories as Parquet, an event file of TensorBoard, a file store "
         "of MLflow and an offline run of W&B as zip files, or events as JSON lines",
     )
-    exported.add_argument("-o", "--output", default="-", help="a file; by default the terminal")
+    add_output(exported)
     exported.set_defaults(do=commands.export)
 
     compared = verbs.add_parser("compare", help="settings that differ, and the newest metrics")
     compared.add_argument("runs", nargs="+", metavar="RUN")
     compared.add_argument("--metrics", help="names, separated by commas")
-    _add_json(compared)
+    add_json(compared)
     compared.set_defaults(do=commands.compare)
 
 
@@ -120,8 +123,8 @@ def _add_launch(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         launch.add_argument(f"--{name}")
     launch.add_argument("--key", help="the same key gives the same run for 24 hours")
     launch.add_argument("--watch", action="store_true", help="print steps and alerts until the run has ended")
-    _add_watching(launch)
-    _add_json(launch)
+    add_watching(launch)
+    add_json(launch)
     launch.set_defaults(do=commands.launch, quiet_past=False)
 
 
@@ -131,15 +134,6 @@ def _of_run(
     found = verbs.add_parser(name, help=text)
     found.add_argument("run", metavar="RUN", help="the ID of the run")
     return found
-
-
-def _add_json(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--json", action="store_true", help="print everything as JSON")
-
-
-def _add_watching(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--timeout", type=float, default=0.0, help="give up after so many seconds, and exit with 3")
-    one.add_argument("--every", type=float, default=2.0, help=argparse.SUPPRESS)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from starboard_client.errors import StarboardError
 from starboard_client.models import Run
 from starboard_client.output import as_json, note, number, plain, say, table
 from starboard_client.spool import spool_folder, spools
+from starboard_client.verbs import DONE, NOT_SUCCEEDED, TIMED_OUT
 
-DONE, TIMED_OUT, NOT_SUCCEEDED = 0, 3, 5
 TEXTS = ("csv", "jsonl")  # formats that a terminal can show
 SHOWN = ("rollout/success", "reward/mean", "policy/entropy")
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from starboard_client.models import Answer
 
 LIVE = frozenset({"queued", "running"})
+
+
+class SuiteItem(Answer):
+    name: str
+    kind: str
+    problems: int
+    samples: int
 
 
 class Suite(Answer):
@@ -13,7 +22,10 @@ class Suite(Answer):
     description: str
     version: int
     key: str
+    frozen: bool = False
     episodes: int
+    items: list[SuiteItem] = Field(default_factory=list)
+    definition: str = ""
 
 
 class SuiteList(Answer):

@@ -25,6 +25,11 @@ class SuiteCalls:
     def suites(self) -> list[Suite]:
         return SuiteList.model_validate(self._http.get("suites/")).suites
 
+    def define_suite(self, definition: str, *, revises: str = "") -> Suite:
+        """A new suite from a definition in TOML, or with `revises` the next version of the suite of that name."""
+        body = {"definition": definition} | ({"revises": revises} if revises else {})
+        return Suite.model_validate(self._http.post("suites/", body))
+
     def evaluate(
         self,
         suite: str,

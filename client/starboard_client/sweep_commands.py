@@ -11,40 +11,47 @@ from starboard_client.client import Starboard
 from starboard_client.errors import StarboardError
 from starboard_client.output import as_json, note, number, say, table
 from starboard_client.sweep_models import Estimate, Sweep, SweepDetail, SweepPlan
-
-DONE, FAILED, TIMED_OUT, NOT_SUCCEEDED = 0, 1, 3, 5
-
-Verbs = argparse._SubParsersAction
+from starboard_client.verbs import (
+    DONE,
+    FAILED,
+    NOT_SUCCEEDED,
+    TIMED_OUT,
+    Verbs,
+    add_json,
+    add_limit,
+    add_noun,
+    add_watching,
+    of_number,
+)
 
 
 def add_sweeps(nouns: Verbs[argparse.ArgumentParser]) -> None:
-    sweeps = nouns.add_parser("sweeps", help="plan, create, list, watch, control and extend sweeps")
-    verbs = sweeps.add_subparsers(required=True, metavar="COMMAND")
+    verbs = add_noun(nouns, "sweeps", "plan, create, list, watch, control and extend sweeps")
 
     listed = verbs.add_parser("list", help="list sweeps, newest first")
     listed.add_argument("--state", choices=("running", "stopped", "finished"))
     listed.add_argument("--name", help="only sweeps whose name contains this")
-    listed.add_argument("--limit", type=int, default=50, help="the most sweeps (default: 50)")
-    _add_json(listed)
+    add_limit(listed, "sweeps")
+    add_json(listed)
     listed.set_defaults(do=list_sweeps)
 
     presets = verbs.add_parser("presets", help="list the sweeps that ship")
-    _add_json(presets)
+    add_json(presets)
     presets.set_defaults(do=list_presets)
 
     planned = verbs.add_parser("plan", help="say what a sweep would train, and how long that would take")
     _add_definition(planned)
-    _add_json(planned)
+    add_json(planned)
     planned.set_defaults(do=plan)
 
     _add_create(verbs)
 
-    shown = _of_sweep(verbs, "show", "show a sweep with the effect of each axis")
-    _add_json(shown)
+    shown = of_number(verbs, "sweep", "show", "show a sweep with the effect of each axis")
+    add_json(shown)
     shown.set_defaults(do=show)
 
-    watched = _of_sweep(verbs, "watch", "print progress until the sweep has ended")
-    _add_watching(watched)
+    watched = of_number(verbs, "sweep", "watch", "print progress until the sweep has ended")
+    add_watching(watched, every=5.0)
     watched.set_defaults(do=watch)
 
     for action, text in (
@@ -52,9 +59,9 @@ def add_sweeps(nouns: Verbs[argparse.ArgumentParser]) -> None:
         ("hold", "launch no more runs of a sweep"),
         ("resume", "resume a sweep"),
     ):
-        _of_sweep(verbs, action, text).set_defaults(do=control, command=action)
+        of_number(verbs, "sweep", action, text).set_defaults(do=control, command=action)
 
-    extended = _of_sweep(verbs, "extend", "add training seeds, values or configurations")
+    extended = of_number(verbs, "sweep", "extend", "add training seeds, values or configurations")
     extended.add_argument("--seeds", type=_seeds, default=[], metavar="4-6", help="further training seeds")
     extended.add_argument("--values", action="append", default=[], metavar="AXIS=VALUE,VALUE", help="repeatable")
     extended.add_argument("--points", type=int, help="configurations to draw in total")
@@ -72,8 +79,8 @@ def _add_create(verbs: Verbs[argparse.ArgumentParser]) -> None:
     created.add_argument("--confirm", type=int, help="the number of runs, if they are many")
     created.add_argument("--key", help="the same key gives the same sweep for 24 hours")
     created.add_argument("--watch", action="store_true", help="print progress until the sweep has ended")
-    _add_watching(created)
-    _add_json(created)
+    add_watching(created, every=5.0)
+    add_json(created)
     created.set_defaults(do=create)
 
 
@@ -83,21 +90,6 @@ def _add_definition(one: argparse.ArgumentParser) -> None:
     source.add_argument("--preset", help="the key of a sweep, as `starboard sweeps presets` lists them")
     one.add_argument("--seeds", type=_seeds, metavar="1-3", help="training seeds in place of those of the file")
     one.add_argument("--at-once", type=int, default=1, help="runs that are queued or live (default: 1)")
-
-
-def _of_sweep(verbs: Verbs[argparse.ArgumentParser], name: str, text: str) -> argparse.ArgumentParser:
-    found = verbs.add_parser(name, help=text)
-    found.add_argument("sweep", type=int, metavar="SWEEP", help="the number of the sweep")
-    return found
-
-
-def _add_json(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--json", action="store_true", help="print everything as JSON")
-
-
-def _add_watching(one: argparse.ArgumentParser) -> None:
-    one.add_argument("--timeout", type=float, default=0.0, help="give up after so many seconds, and exit with 3")
-    one.add_argument("--every", type=float, default=5.0, help=argparse.SUPPRESS)
 
 
 def list_sweeps(args: argparse.Namespace) -> int:
@@ -200,7 +192,7 @@ def _progress(sweep: Sweep) -> str:
     for name in ("live", "planned", "pruned", "stopped", "failed"):
         if count := getattr(counts, name):
             parts.append(f"{count} {name}")
-    return ", ".join(parts)
+    return ", ".join(parts) + (f". {sweep.stopped_because}" if sweep.stopped_because else "")
 
 
 def _say_results(sweep: SweepDetail) -> None:

@@ -35,6 +35,7 @@ class Sweep(Answer):
     priority: str
     created_at: str
     ended_at: str | None = None
+    stopped_because: str = ""
     counts: Counts
     seconds_left: float | None = None
 

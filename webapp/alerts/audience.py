@@ -13,10 +13,13 @@ from webapp.runs.models import Run
 
 
 def audience(run: Run) -> list[NotificationSettings]:
-    mine = Q(scope=Scope.ALL)
-    mine |= Q(user=run.owner_id) if run.owner_id else Q()
+    return audience_of(run.owner_id)
+
+
+def audience_of(owner: int | None) -> list[NotificationSettings]:
+    """Of something that this user owns, or nobody."""
     everyone = NotificationSettings.objects.select_related("user").filter(user__is_active=True)
-    return list(everyone.filter(mine) if run.owner_id else everyone)
+    return list(everyone.filter(Q(scope=Scope.ALL) | Q(user=owner)) if owner else everyone)
 
 
 def channels_of(chosen: NotificationSettings, *, mail: bool = True) -> Iterable[tuple[str, str]]:

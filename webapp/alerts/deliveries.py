@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
@@ -26,6 +25,7 @@ from engine.events import AlertRaised
 from webapp.alerts.audience import audience, channels_of, new_delivery
 from webapp.alerts.mail import send_mail_of
 from webapp.alerts.models import ALERT_RAISED, SEVERITIES, Delivery, DeliveryAttempt, State, Webhook
+from webapp.alerts.site import site_address
 from webapp.alerts.webhooks import GONE, Answer, secret_of, send
 from webapp.broker import send_task
 from webapp.runs.models import Alert, Run
@@ -154,6 +154,8 @@ def message_of(delivery: Delivery) -> dict[str, Any]:
     """The JSON payload; an e-mail has the same content as text."""
     run, seq = delivery.run, delivery.seq
     timestamp = delivery.created_at.isoformat()
+    if run is None and delivery.detail:
+        return {"type": delivery.event, "timestamp": timestamp, "data": delivery.detail}
     if run is None:
         return {"type": "test", "timestamp": timestamp, "data": {"message": "This is a test."}}
     if seq is None:
@@ -178,8 +180,3 @@ def _verdict(run: Run) -> dict[str, Any] | None:
     """The verdict on the run at the time of sending; null before the first step."""
     keys = ("label", "title", "level", "reason", "summary", "step", "since", "rules_version")
     return {key: run.verdict[key] for key in keys} if run.verdict else None
-
-
-def site_address() -> str:
-    origins = settings.STARBOARD_EXTRA_ORIGINS
-    return origins[0].rstrip("/") if origins else f"http://127.0.0.1:{settings.PORT}"

@@ -32,6 +32,8 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
     if message["type"] == "test":
         return "Starboard: test", "This is a test of Starboard's notifications.\n"
     data = message["data"]
+    if "run" not in data:
+        return _about_ending(message["type"], data)
     if "alert" not in data:
         return _about_run(message["type"], data)
     run, alert, verdict = data["run"], data["alert"], data["verdict"]
@@ -58,6 +60,33 @@ def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
         f"Run: {data['url']}",
     ]
     return _mail(" ".join(f"{done}: {run['name']}".split()), lines)
+
+
+def _about_ending(event: str, data: dict[str, Any]) -> tuple[str, str]:
+    """Of a sweep or an evaluation."""
+    kind, _, done = event.partition(".")
+    about = data[kind]
+    name = about["name"] if kind == "sweep" else f"{about['model']} on {about['suite']} v{about['version']}"
+    lines = [f"{name} {done}.", *([data["reason"]] if data["reason"] else []), "", *ENDINGS[kind](data)]
+    return _mail(" ".join(f"{done}: {name}".split()), [*lines, f"{kind.capitalize()}: {data['url']}"])
+
+
+def _runs(data: dict[str, Any]) -> list[str]:
+    counts = data["runs"]
+    return [
+        f"Runs: {counts['total']}, "
+        + ", ".join(f"{count} {state}" for state, count in counts.items() if state != "total" and count)
+    ]
+
+
+def _episodes(data: dict[str, Any]) -> list[str]:
+    lines = [f"Episodes: {data['played']} of {data['planned']}"]
+    if data["success"] is not None:
+        lines.append(f"Success: {data['success']:.3f} [{data['low']:.3f}, {data['high']:.3f}]")
+    return lines
+
+
+ENDINGS = {"sweep": _runs, "evaluation": _episodes}
 
 
 def _verdict(verdict: dict[str, Any] | None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
@@ -26,6 +27,12 @@ class RunEvents(models.TextChoices):
     ALL = "all", "when one starts or ends"
 
 
+class Endings(models.TextChoices):
+    NONE = "none", "no"
+    FAILED = "failed", "when one fails"
+    ENDED = "ended", "whenever one ends"
+
+
 class State(models.TextChoices):
     WAITING = "waiting", "waiting"
     SENT = "sent", "sent"
@@ -37,6 +44,7 @@ class NotificationSettings(models.Model):
     scope = models.CharField(max_length=4, choices=Scope.choices, default=Scope.MINE)
     least_severity = models.CharField(max_length=8, choices=[(s, s) for s in SEVERITIES], default="warn")
     run_events = models.CharField(max_length=6, choices=RunEvents.choices, default=RunEvents.NONE)
+    endings = models.CharField(max_length=6, choices=Endings.choices, default=Endings.NONE)  # of sweeps and evaluations
     email = models.EmailField(blank=True, default="")
     email_on = models.BooleanField(default=False)
 
@@ -67,7 +75,8 @@ class Webhook(models.Model):
 
 class Delivery(models.Model):
     """One message to one target: about an alert (`seq` of its event), about a run that started or ended (`event`, with
-    its state in `detail`), or a test (no run).
+    its state in `detail`), about a sweep or an evaluation that ended (`event`, with the whole of the message in
+    `detail`), or a test (neither).
 
     `channel` is `email:<user>` or `webhook:<id>`; an alert has at most one row per channel.
     """
@@ -92,6 +101,19 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.message_id} to {self.channel}: {self.state}"
+
+    @property
+    def page(self) -> str:
+        """Of the sweep or the evaluation that it is about."""
+        return urlsplit(str(self.detail.get("url", ""))).path
+
+    @property
+    def about(self) -> str:
+        """What that is called."""
+        evaluation = self.detail.get("evaluation")
+        if evaluation:
+            return f"{evaluation['model']} on {evaluation['suite']} v{evaluation['version']}"
+        return str(self.detail.get("sweep", {}).get("name", ""))
 
 
 class DeliveryAttempt(models.Model):

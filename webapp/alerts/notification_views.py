@@ -24,7 +24,7 @@ SHOWN = 50
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = NotificationSettings
-        fields = ["scope", "least_severity", "run_events", "email", "email_on"]
+        fields = ["scope", "least_severity", "run_events", "endings", "email", "email_on"]
 
 
 class WebhookForm(forms.Form):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from webapp.api.problems import Problem
 from webapp.jobs import JobState, Refused
+from webapp.suites.definition_text import definition_of
 from webapp.suites.models import Suite, SuiteEvaluation
 from webapp.suites.services import AlreadyEvaluated
 
@@ -31,6 +32,7 @@ class SuiteAnswer(BaseModel):
     frozen: bool = Field(description="Whether it has been evaluated, so that a change makes a new version.")
     episodes: int
     items: list[SuiteItemAnswer]
+    definition: str = Field(description="TOML, from which another suite can be defined.")
 
 
 class SuiteList(BaseModel):
@@ -133,6 +135,7 @@ def suite_answer(suite: Suite) -> SuiteAnswer:
         built_in=suite.built_in,
         frozen=version.frozen_at is not None,
         episodes=document.episodes,
+        definition=definition_of(version),
         items=[
             SuiteItemAnswer(
                 name=item.name, kind=item.environment.kind, problems=len(item.problems), samples=item.samples

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.utils import timezone
 
 from engine.errors import StarboardError
 from engine.sweeps.configurations import with_changes
@@ -19,6 +18,7 @@ from webapp.runs.models import Run
 from webapp.runs.services import resume_ended, submit_run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps import proposals
+from webapp.sweeps.endings import end, stop_if_failing
 from webapp.sweeps.models import PlannedRun, Sweep, SweepState
 from webapp.sweeps.proposals import FAILURES
 from webapp.sweeps.pruning import prune
@@ -30,6 +30,8 @@ def advance_all() -> None:
     """Ends what the sweeps rule out, and launches the next runs of every sweep that has room for them."""
     for sweep in Sweep.objects.filter(state=SweepState.RUNNING):
         prune(sweep)
+        if stop_if_failing(sweep):
+            continue
         if _live_count(sweep) < sweep.at_once:
             advance(sweep.pk)
 
@@ -70,7 +72,7 @@ def _launch_planned(pk: int) -> int | None:
 
 def _end_if_idle(sweep: Sweep) -> None:
     if not _live_count(sweep):
-        Sweep.objects.filter(pk=sweep.pk).update(state=SweepState.FINISHED, ended_at=timezone.now())
+        end(sweep, SweepState.FINISHED)
 
 
 def _live_count(sweep: Sweep) -> int:

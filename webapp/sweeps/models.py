@@ -55,6 +55,8 @@ class Sweep(models.Model):
     priority = models.SmallIntegerField(choices=Priority.choices, default=Priority.NORMAL)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
+    stopped_because = models.TextField(blank=True, default="")  # if it was not a user who stopped it
+    resumed_at = models.DateTimeField(null=True, blank=True)  # failures before it no longer count
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -21,6 +21,7 @@ from webapp.runs.services import request_stop
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.advancing import LONGEST_NAME, advance
 from webapp.sweeps.drafts import SweepDraft, draft
+from webapp.sweeps.endings import end
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, PlannedRun, Priority, Sweep, SweepState
 from webapp.sweeps.proposals import FAILURES, is_due, known_count
 
@@ -85,7 +86,7 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user
         added = _add(sweep, made)
         if added:
             plan = fixed(made.plan, sweep.config).model_dump(mode="json")
-            Sweep.objects.filter(pk=sweep.pk).update(plan=plan, state=SweepState.RUNNING, ended_at=None)
+            _start_again(sweep, plan=plan)
             advance(sweep.pk)
     sweep.refresh_from_db()
     return added
@@ -115,9 +116,7 @@ def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int, user: 
                        changes=row.changes, seed=seed)
             for index, (row, seed) in enumerate(new)
         )  # fmt: skip
-        Sweep.objects.filter(pk=sweep.pk).update(
-            plan=plan.model_dump(mode="json"), state=SweepState.RUNNING, ended_at=None
-        )
+        _start_again(sweep, plan=plan.model_dump(mode="json"))
     known = known_count(sweep)
     advance(sweep.pk)
     sweep.refresh_from_db()
@@ -131,9 +130,7 @@ def _check_count(count: int, most: int) -> None:
 
 def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
     """Launches no more runs; with `runs` also stops those that are queued or live. False if nothing is to stop."""
-    stopped = Sweep.objects.filter(pk=sweep.pk, state=SweepState.RUNNING).update(
-        state=SweepState.STOPPED, ended_at=timezone.now()
-    )
+    stopped = end(sweep, SweepState.STOPPED)
     live = list(live_runs(sweep)) if runs else []
     for run in live:
         request_stop(run, user)
@@ -155,10 +152,15 @@ def resume(sweep: Sweep) -> int:
             )
         PlannedRun.objects.filter(pk__in=again).update(again=True)
         sweep.planned.filter(run=None).update(problem="")
-        Sweep.objects.filter(pk=sweep.pk).update(state=SweepState.RUNNING, ended_at=None)
+        _start_again(sweep)
         advance(sweep.pk)
     sweep.refresh_from_db()
     return len(again) + waiting
+
+
+def _start_again(sweep: Sweep, **also: Any) -> None:
+    running = {"state": SweepState.RUNNING, "ended_at": None, "stopped_because": "", "resumed_at": timezone.now()}
+    Sweep.objects.filter(pk=sweep.pk).update(**running, **also)
 
 
 def may_run_again(row: PlannedRun, sweep: Sweep) -> bool:

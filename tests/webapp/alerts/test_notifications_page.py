@@ -23,7 +23,7 @@ def do(browser: Client, action: str, **values: Any) -> Any:
 
 
 def test_the_choice_of_runs_severity_and_mail_is_saved(browser: Client, user: User) -> None:
-    chosen = {"scope": "all", "least_severity": "critical", "run_events": "ended"}
+    chosen = {"scope": "all", "least_severity": "critical", "run_events": "ended", "endings": "none"}
     chosen |= {"email": "ada@lab.example", "email_on": "on"}
     assert do(browser, "save", **chosen).status_code == 302
     kept = NotificationSettings.objects.get(user=user)

@@ -97,7 +97,14 @@ def test_the_page_saves_the_choice_and_shows_what_was_sent(user: User, client: C
     client.force_login(user)
     page = client.post(
         "/settings/notifications/",
-        {"action": "save", "scope": "all", "least_severity": "warn", "run_events": "ended", "email": ""},
+        {
+            "action": "save",
+            "scope": "all",
+            "least_severity": "warn",
+            "run_events": "ended",
+            "endings": "none",
+            "email": "",
+        },
     )
     assert page.status_code == 302
     assert NotificationSettings.objects.get().run_events == "ended"

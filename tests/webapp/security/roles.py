@@ -155,7 +155,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/control/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/limits/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^sweeps/(?P<sweep_id>[0-9]{1,9})/extend/?$": Row(anonymous=JSON_401, get=405, post=400),
-    "api/v1/suites/": Row(anonymous=JSON_401, get=200),
+    "api/v1/suites/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/evaluations/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200),
     "api/v1/evaluations/<int:evaluation_id>/outcomes": Row(anonymous=JSON_401, get=200),

@@ -13,6 +13,7 @@ from webapp.api.evaluation_answers import (
     EvaluationDetail,
     EvaluationPage,
     PolicyName,
+    SuiteAnswer,
     SuiteList,
     conflict,
     evaluation_answer,
@@ -20,10 +21,12 @@ from webapp.api.evaluation_answers import (
     evaluation_detail,
     suite_answer,
 )
-from webapp.api.problems import Problem
+from webapp.api.problems import Problem, invalid_fields
 from webapp.jobs import JobState, Refused
 from webapp.suites import catalogue, services
+from webapp.suites.definition_text import STARTER
 from webapp.suites.downloads import PARQUET, outcomes_file
+from webapp.suites.drafts import LONGEST, WrongFields
 from webapp.suites.models import SuiteEvaluation
 from webapp.suites.policies import SEPARATOR
 
@@ -59,6 +62,15 @@ class Evaluate(Fields):
     again: bool = Field(default=False, description="Evaluate even if the same inputs have been evaluated.")
 
 
+class DefineSuite(Fields):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"definition": STARTER}]})
+
+    definition: str = Field(max_length=LONGEST, description="TOML, as in docs/evaluation.md.")
+    revises: str = Field(
+        default="", max_length=60, description="A suite that does not ship, whose next version this is; else a new one."
+    )
+
+
 class EvaluationControl(Fields):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"action": "stop"}]})
 
@@ -69,6 +81,23 @@ class EvaluationControl(Fields):
 def list_suites(call: Call) -> SuiteList:
     """List the suites that models can be evaluated on."""
     return SuiteList(suites=[suite_answer(suite) for suite in catalogue.listed()])
+
+
+@resource.post(
+    "suites/", route="suites", scope=Scope.LAUNCH, status=201, problems={404: "There is no suite of yours to revise."}
+)
+def define_suite(call: Call, body: DefineSuite) -> SuiteAnswer:
+    """Define a suite. Its problems are fixed now; one with a problem that a run may train on is refused."""
+    suite = catalogue.listed().filter(name=body.revises, built_in=False).first() if body.revises else None
+    if body.revises and suite is None:
+        raise Problem(
+            404, f"There is no suite {body.revises!r} that can be revised", "Those that ship stay as they are."
+        )
+    try:
+        made = catalogue.define(body.definition, call.user, suite=suite)
+    except WrongFields as wrong:
+        raise invalid_fields(wrong.errors, "Fix the fields in `errors`. Nothing was saved.") from None
+    return suite_answer(made.suite)
 
 
 @resource.get("evaluations/", route="evaluations")

@@ -39,6 +39,7 @@ class SweepAnswer(BaseModel):
     environment: str
     created_at: str
     ended_at: str | None
+    stopped_because: str
     counts: CountsAnswer
     seconds_left: float | None = Field(description="By the steps of its own runs; null before the first.")
 
@@ -135,6 +136,7 @@ def _answer(found: SweepResults) -> dict[str, Any]:
         "environment": ", ".join(found.environments),
         "created_at": sweep.created_at.isoformat(),
         "ended_at": sweep.ended_at.isoformat() if sweep.ended_at else None,
+        "stopped_because": sweep.stopped_because,
         "counts": found.counts(),
         "seconds_left": found.seconds_left() if sweep.state == SweepState.RUNNING else None,
     }
