@@ -115,7 +115,7 @@ def run(part: Part, options: argparse.Namespace, *, left: float) -> dict[str, An
         return {"failed": f"It took more than its {limit:.0f} s."}
     if done.returncode:
         return {"failed": done.stderr.strip()[-2000:] or f"exit status {done.returncode}"}
-    return {"seconds": round(time.monotonic() - began, 1), **json.loads(done.stdout.splitlines()[-1])}
+    return {"wall_seconds": round(time.monotonic() - began, 1), **json.loads(done.stdout.splitlines()[-1])}
 
 
 def arguments(part: Part, options: argparse.Namespace) -> list[str]:

@@ -3,7 +3,8 @@
     python -m benchmarks.scaling [FOLDER]
 
 FOLDER, `docs` by default, has `scaling.md`, with a line `<!-- NAME -->` before each table, and `scaling/measured.jsonl`
-of `benchmarks.scaling.measure`.
+of `benchmarks.scaling.measure`, `scaling/memory.jsonl` of `benchmarks.scaling.memory` and `scaling/head.jsonl` of
+`benchmarks.head_scores`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from benchmarks.scaling.measured import fitted, read
+from benchmarks.scaling.memory_table import head_table, memory_table
 from benchmarks.scaling.plot import plot_fit, plot_predictions
 from benchmarks.scaling.report import cells, tables
 
@@ -33,7 +35,12 @@ def tables_of(folder: Path) -> dict[str, str]:
     file = folder / "scaling" / "measured.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     tokens = sum(line["step"]["tokens"] for line in lines)
-    return tables(read(file), sum(line["file_bytes"] for line in lines) / tokens)
+    found = tables(read(file), sum(line["file_bytes"] for line in lines) / tokens)
+    return {
+        **found,
+        "memory": memory_table(folder / "scaling" / "memory.jsonl"),
+        "head": head_table(folder / "scaling" / "head.jsonl"),
+    }
 
 
 def filled(text: str, found: dict[str, str]) -> str:
