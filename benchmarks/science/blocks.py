@@ -149,7 +149,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "default_limits": detection_tables.default_limits,
     "without_collapses": detection_tables.without_collapses,
     "chosen_limits": detection_tables.chosen_limits,
-    "first_signs": lambda: verdicts.table(verdicts.recorded_runs()),
+    "first_signs": detection_tables.verdict_stages,
     "stages": lambda: verdicts.stages_table(verdicts.recorded_runs()),
     "rescue_causes": lambda: rescue.causes_table(results_of("rescue")),
     "mi_and_success": mi_and_success.table,

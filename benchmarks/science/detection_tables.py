@@ -13,12 +13,12 @@ from functools import cache
 
 from benchmarks.science.__main__ import FINDINGS
 from benchmarks.science.detection import Outcome, Outcomes
-from benchmarks.science.verdicts import RecordedRun, recorded_runs
+from benchmarks.science.verdicts import WORSE, RecordedRun, recorded_runs
 from engine.config import DetectorsConfig
 from engine.diagnostics.scorecard import Score, tally
 from engine.statistics.proportions import wilson
 
-COLUMNS = ("rule", "hits", "median lead", "late", "false alarms", "before a collapse", "degraded, alerted")
+COLUMNS = ("sign", "hits", "median lead", "late", "false alarms", "before a collapse", "degraded, alerted")
 
 
 def runs_table() -> str:
@@ -31,26 +31,36 @@ def runs_table() -> str:
 
 
 def default_limits() -> str:
-    """A table for each family in which a run collapsed."""
-    tables = [
-        f"**{name}**\n\n{rules_table(outcomes)}"
-        for name, outcomes in recorded_outcomes().items()
-        if outcomes[0].clear.collapsed
-    ]
+    return _tables(recorded_outcomes())
+
+
+def verdict_stages() -> str:
+    """The same of the verdict: a stage is a sign from the first step at which it, or a worse one, shows."""
+    outcomes = {name: [_outcome(stage, runs) for stage in WORSE] for name, runs in recorded_families().items()}
+    return f"{_tables(outcomes)}\n\n{_calm(outcomes)}"
+
+
+def _tables(found: Outcomes) -> str:
+    """One for each family in which a run collapsed."""
+    tables = [f"**{name}**\n\n{rules_table(of)}" for name, of in found.items() if of[0].clear.collapsed]
     return "\n\n".join(tables)
 
 
 def without_collapses() -> str:
-    """Alerts in the families in which no run collapsed: a row for each rule that fired."""
-    found = {name: of for name, of in recorded_outcomes().items() if not of[0].clear.collapsed}
-    lines = [f"| rule | {' | '.join(f'{name}, false alarms | degraded' for name in found)} |"]
+    return _calm(recorded_outcomes())
+
+
+def _calm(outcomes: Outcomes) -> str:
+    """Signs in the families in which no run collapsed: a row for each that some run shows."""
+    found = {name: of for name, of in outcomes.items() if not of[0].clear.collapsed}
+    lines = [f"| sign | {' | '.join(f'{name}, false alarms | degraded' for name in found)} |"]
     lines.append("|---" * (1 + 2 * len(found)) + "|")
-    for rules in zip(*found.values(), strict=True):
-        if any(one.fired for one in rules):
+    for signs in zip(*found.values(), strict=True):
+        if any(one.fired for one in signs):
             cells = [
-                f"{share(one.clear.false_alarms, one.clear.healthy)} | {one.warned}/{one.degraded}" for one in rules
+                f"{share(one.clear.false_alarms, one.clear.healthy)} | {one.warned}/{one.degraded}" for one in signs
             ]
-            lines.append(f"| {rules[0].clear.rule} | {' | '.join(cells)} |")
+            lines.append(f"| {signs[0].clear.rule} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -89,8 +99,8 @@ def _outcome(rule: str, runs: Sequence[RecordedRun]) -> Outcome:
     degraded = [run for run in runs if run.kind == "degraded"]
     ends = [run.recording.collapsed_at for run in clear]
     return Outcome(
-        clear=tally(rule, 0.0, ends, [run.alerts.get(rule) for run in clear]),
-        warned=sum(rule in run.alerts for run in degraded),
+        clear=tally(rule, 0.0, ends, [run.signs().get(rule) for run in clear]),
+        warned=sum(rule in run.signs() for run in degraded),
         degraded=len(degraded),
     )
 

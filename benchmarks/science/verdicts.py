@@ -3,14 +3,13 @@
 The runs are those of `docs/findings/*.json`: success at every step, a few other curves, evaluations, and the alerts
 that were raised. The rules on success and on held-out success are replayed on the curves, since they may have changed.
 Runs are collapsed, degraded or neither, as `benchmarks.science.detection` has it; of the last, those at five or ten
-times the starter rate lost success and recovered it, so a sign there need not be false. A hit is a first sign before
-the step from which success is gone, the lead is the number of steps in between, and a late sign comes after it.
+times the starter rate lost success and recovered it, so a sign there need not be false. Prints the steps at which each
+stage of a collapse shows; `benchmarks.science.detection_tables` counts hits and false alarms by family.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -32,7 +31,6 @@ from engine.verdict.types import Label, Severity, Verdict
 
 REPLAYED = frozenset({"success_fell", "held_out_fell"})
 RULES = DetectorsConfig(rules=tuple(rule for rule in DEFAULT_RULES if rule.name in REPLAYED))
-OTHERS = ("intact", "recovered", "degraded")
 WORSE: dict[str, frozenset[Label]] = {
     "verdict: at risk": frozenset({"at_risk", "broken_format", "collapsing", "collapsed", "no_signal"}),
     "verdict: collapsing": frozenset({"collapsing", "collapsed"}),
@@ -141,25 +139,6 @@ def _recorded_alert(step: int, severity: Severity, rule: str) -> AlertRaised:
     return AlertRaised(step=step, rule=rule, severity=severity, message=rule, metric="", value=0.0)
 
 
-def table(runs: Sequence[RecordedRun]) -> str:
-    collapsed = [run for run in runs if run.kind == "collapsed"]
-    rows = sorted({name for run in runs for name in run.signs()} - set(WORSE))
-    columns = ("first sign", "hits", "median lead", "late", *(f"{kind} runs" for kind in OTHERS))
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    for name in (*WORSE, *rows):
-        pairs = [(run.recording.collapsed_at or 0, run.signs().get(name)) for run in collapsed]
-        leads = [end - first for end, first in pairs if first is not None and first < end]
-        late = sum(first is not None and first >= end for end, first in pairs)
-        counts = [_share(name, [run for run in runs if run.kind == kind]) for kind in OTHERS]
-        lead = f"{statistics.median(leads):g}" if leads else "–"
-        lines.append(f"| {name} | {len(leads)}/{len(collapsed)} | {lead} | {late} | {' | '.join(counts)} |")
-    return "\n".join(lines)
-
-
-def _share(name: str, runs: Sequence[RecordedRun]) -> str:
-    return f"{sum(name in run.signs() for run in runs)}/{len(runs)}"
-
-
 def stages_table(runs: Sequence[RecordedRun]) -> str:
     """Of the collapsed runs: the steps at which the first sign of each stage came."""
     lines = ["| run | collapsed from | " + " | ".join(WORSE) + " | end |", "|---|---|---|---|---|---|"]
@@ -172,7 +151,7 @@ def stages_table(runs: Sequence[RecordedRun]) -> str:
 
 def main() -> int:
     runs = recorded_runs()
-    sys.stdout.write(f"{stages_table(runs)}\n\n{table(runs)}\n")
+    sys.stdout.write(f"{stages_table(runs)}\n")
     return 0
 
 

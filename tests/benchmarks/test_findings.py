@@ -11,7 +11,7 @@ from benchmarks.science import generalisation
 from benchmarks.science.__main__ import FINDINGS
 from benchmarks.science.blocks import NOT_RUN, buckets_table, index, is_open, open_questions, pages
 from benchmarks.science.catalogue import EXPERIMENTS
-from benchmarks.science.detection_tables import recorded_outcomes
+from benchmarks.science.detection_tables import recorded_outcomes, verdict_stages
 from benchmarks.science.mi_and_success import CONDITIONS, RunSummary, summaries
 from benchmarks.science.pages import PART, written
 from engine.suites.command import read_suite
@@ -64,6 +64,13 @@ def test_the_size_of_updates_detects_a_high_rate_where_runs_both_collapse_and_re
     lake, bandit = rules["FrozenLake, 10 x rate"]["kl_high"], rules["bandit, 5 or 10 x rate"]["kl_high"]
     assert (lake.hits + bandit.hits, lake.collapsed + bandit.collapsed) == (5, 12)
     assert (lake.false_alarms + bandit.false_alarms, lake.healthy + bandit.healthy) == (14, 20)
+
+
+def test_the_verdict_is_counted_by_family_as_the_rules_are() -> None:
+    lines = verdict_stages().splitlines()
+    assert "| verdict: collapsing | 3/11 [0.10, 0.57] | 20 | 8 | 7/13 [0.29, 0.77] | 2.2/13 | – |" in lines
+    # 71 runs at the starter rate and 3 on the reversed bandit that kept their success: none shows it
+    assert "| verdict: collapsing | 0/71 [0.00, 0.05] | 0/1 | 0/3 [0.00, 0.56] | 4/6 |" in lines
 
 
 def test_gradients_by_bucket_are_means_over_seeds_with_an_interval() -> None:

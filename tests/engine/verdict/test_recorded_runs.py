@@ -1,8 +1,7 @@
 """The verdict on recorded runs, step by step: when each stage of a collapse shows, and what intact runs show.
 
 `recordings` has the starter run and three of *Watch a collapse* until all is lost, with what rules read;
-`docs/findings` has success, evaluations and alerts of 122. `pytest -s` prints the first signs of the verdict beside
-those of the rules.
+`docs/findings` has success, evaluations and alerts of 122. `pytest -s` prints the steps at which each stage shows.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from statistics import fmean
 
 import pytest
 
-from benchmarks.science.verdicts import RecordedRun, recorded_run, recorded_runs, stages_table, table
+from benchmarks.science.verdicts import RecordedRun, recorded_run, recorded_runs, stages_table
 from engine.config import DetectorsConfig, read_config
 from engine.diagnostics.default_rules import DEFAULT_RULES
 
@@ -34,7 +33,7 @@ def recording(name: str) -> RecordedRun:
 @pytest.fixture(scope="module")
 def found() -> list[RecordedRun]:
     runs = recorded_runs()
-    sys.stdout.write(f"\n{stages_table(runs)}\n\n{table(runs)}\n")
+    sys.stdout.write(f"\n{stages_table(runs)}\n")
     return runs
 
 
