@@ -61,6 +61,7 @@ class Board:
     pinned: bool = False
     unlisted_baseline: str = ""  # why the pinned one is not used
     family: str = ""
+    without_totals: int = 0  # compared rows of which the measure is not known problem by problem
     others: list[OtherConditions] = field(default_factory=list)
     in_progress: int = 0
     unfinished: int = 0  # failed or stopped
@@ -132,6 +133,7 @@ def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None,
     scores = problem_scores(list(dict.fromkeys([*family, *([baseline] if baseline else [])])), measure)
     found = standings(family, scores, baseline, pinned=board.pinned, fewer_is_better=measure.ascending)
     board.family = found.family
+    board.without_totals = len(family) - len(set(family) & set(scores.entries))
     checkpoints = _checkpoints(board.key, list(shown.values()))
     board.rows = [
         Row(

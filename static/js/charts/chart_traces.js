@@ -16,10 +16,10 @@ import { stepsQuery } from "./step_range.js";
 const STEADY = { showlegend: false, hoverinfo: "skip" };
 
 /**
- * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean }} options
+ * @param {{ names: string[], colours: string[], curves: Pick<ChartCurves, "points" | "isSparse">, view: Pick<View, "axis" | "smoothing">, dash?: string, log?: boolean, bare?: boolean }} options `bare` leaves out what lies under the lines
  * @returns {Trace[]}
  */
-export function tracesOf({ names, colours, curves, view, dash = "solid", log = false }) {
+export function tracesOf({ names, colours, curves, view, dash = "solid", log = false, bare = false }) {
   return names.flatMap((name, index) => {
     const called = describe(name).title;
     const points = curves.points(name);
@@ -28,7 +28,7 @@ export function tracesOf({ names, colours, curves, view, dash = "solid", log = f
     const y = points.map((point) => (log ? onLogAxis(point.y) : point.y)); // what is not drawn is not smoothed either
     const colour = colours[index];
     const banded = points.some((point) => point.low !== undefined);
-    const under = banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
+    const under = bare ? [] : banded ? band(x, points, colour) : !sparse && view.smoothing ? [faint(x, y, colour)] : [];
     return [...under, line(x, y, { points, colour, dash, called, sparse, weight: sparse ? 0 : view.smoothing })];
   });
 }

@@ -16,6 +16,7 @@ import { visibleString } from "../core/visible_text.js";
 /** @import { GroupCurves } from "./group_curves.js" */
 /** @import { Line } from "./lines.js" */
 
+const MOST_WITH_RAW = 16; // lines: of more, raw values would hide the smoothed ones, and drawing takes twice as long
 const PLAIN = 7; // columns of a row without an interval
 
 /**
@@ -95,6 +96,7 @@ export class CompareChart extends Chart {
         view,
         colour,
         log: this.log,
+        bare: lines.length > MOST_WITH_RAW,
         groups: this.lines.groups,
         drawnAlready,
       });

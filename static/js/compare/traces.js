@@ -14,7 +14,7 @@ import { plain } from "../charts/setting_marks.js";
 /** @import { GroupCurves, MeanPoint } from "./group_curves.js" */
 /** @import { Line } from "./lines.js" */
 
-/** @typedef {{ view: View, colour: string, log?: boolean, groups: GroupCurves, drawnAlready: string[] }} LineLook `drawnAlready` are ids of runs with a line of their own */
+/** @typedef {{ view: View, colour: string, log?: boolean, bare?: boolean, groups: GroupCurves, drawnAlready: string[] }} LineLook `drawnAlready` are ids of runs with a line of their own; `bare` lines have nothing under them */
 /** @typedef {{ traces: Trace[], points: Point[] }} DrawnLine `points` are those of the line, for the crosshair */
 
 const HELD_OUT = /^eval\/(.+)\/success$/s;
@@ -26,7 +26,7 @@ const LABEL = { align: "left" };
  * @param {LineLook} lineLook
  * @returns {DrawnLine}
  */
-export function lineTraces(line, metric, { view, colour, log, groups, drawnAlready }) {
+export function lineTraces(line, metric, { view, colour, log, bare, groups, drawnAlready }) {
   const name = plain(line.name);
   if (line.isMean) return meanTraces(line, metric, { view, colour, groups, name });
   const [run] = line.shown;
@@ -38,7 +38,7 @@ export function lineTraces(line, metric, { view, colour, log, groups, drawnAlrea
     const { traces, points } = heldOutTraces(run, evaluations, { view, colour, dash, name });
     return { traces: [...before, ...traces], points };
   }
-  const look = { names: [metric], colours: [colour], view, dash, log, drawnAlready };
+  const look = { names: [metric], colours: [colour], view, dash, log, bare, drawnAlready };
   const traces = [...lineage.traces(look), ...tracesOf({ ...look, curves })];
   const drawn = traces[traces.length - 1];
   Object.assign(drawn, {

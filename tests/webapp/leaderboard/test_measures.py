@@ -95,6 +95,17 @@ def test_an_entry_without_the_measure_is_neither_ranked_nor_compared() -> None:
     assert page.why_not == ["tokens problem by problem is not known of one of them"]
 
 
+def test_rows_without_a_file_of_outcomes_say_why_they_are_not_compared(client: Client) -> None:
+    client.force_login(User.objects.create_user("ada"))
+    version = suite_version(document(problems=4))
+    for name in ("a", "b"):
+        add_entry(suite_evaluation({"Bandit": list("1100")}, version=version, model=f"/m/{name}"))
+    assert board(sort="tokens").without_totals == 2
+    page = client.get("/leaderboard/?sort=tokens").content.decode()
+    assert "2 rows cannot be compared by tokens" in page
+    assert "cannot be compared" not in client.get("/leaderboard/").content.decode()
+
+
 def test_pass_at_k_is_compared_over_the_problems_too() -> None:
     version = suite_version(document(problems=6, samples=2))
     rows = [
