@@ -64,3 +64,33 @@ def test_a_model_is_evaluated_from_the_form_and_its_episodes_open_in_the_replay(
         expect(page.locator("#reader-seen svg")).to_be_visible()
         page.click("[data-view=transcript]")
         expect(page.locator("#reader-transcript")).to_contain_text("Turn 1")
+
+
+def test_a_suite_is_defined_in_the_form_with_its_toml_beside_it(
+    transactional_db: None, settings: Settings, tmp_path: Path
+) -> None:
+    settings.STARBOARD_DATA_DIR = tmp_path
+    with open_site(settings) as page:
+        page.goto("/suites/new/")
+        page.fill("[name=name]", "arms")
+        page.select_option("[name='items.0.choice']", "bandit")
+        expect(page.locator("[name='items.0.environment.parameters.size']")).to_have_count(0)  # of FrozenLake
+        page.fill("[name='items.0.name']", "Arms")
+        page.fill("[name='items.0.count']", "4")
+        page.fill("[name='items.0.temperature']", "9")
+        page.click("button:text-is('TOML')")
+        expect(page.locator("[data-error='items.0.temperature']")).to_contain_text("must be 5 or less")
+        expect(page.locator("#suite-wrong")).to_be_focused()
+        page.fill("[name='items.0.temperature']", "1")
+        page.click("button:text-is('TOML')")
+        expect(page.locator("#suite-text")).to_have_value(re.compile(r'environment = \{ kind = "bandit" \}'))
+        page.fill("#suite-text", page.input_value("#suite-text").replace("count = 4", "count = 3"))
+        page.click("button:text-is('Form')")
+        expect(page.locator("[name='items.0.count']")).to_have_value("3")
+        page.click("button:text-is('Copy')")
+        expect(page.locator("[name='items.1.name']")).to_have_value("Arms (copy)")
+        page.click("#suite-item-1 button:text-is('Remove')")
+        expect(page.locator(".suite-item")).to_have_count(1)
+        page.click("button:text-is('Save')")
+        expect(page).to_have_url(re.compile(r"/suites/arms/$"))
+        expect(page.locator("main")).to_contain_text("not used yet")

@@ -8,6 +8,7 @@ import { toast } from "../core/toast.js";
 import { dropPosition, keyPosition } from "./moves.js";
 
 const DELAY = 800; // milliseconds in which updates are merged into one refresh
+const EVALUATIONS = 5000; // milliseconds between refreshes while evaluations are listed: their updates have other sockets
 
 const queue = byId("queue");
 /** @type {ReturnType<typeof setTimeout> | null} */
@@ -118,5 +119,8 @@ new LiveSocket({
     live.textContent = detail ?? (state === "live" ? "live" : state === "stale" ? "not connected" : "connecting");
   },
 });
+setInterval(() => {
+  if (queue.querySelector("[data-part=evaluations]")) refreshSoon();
+}, EVALUATIONS);
 document.addEventListener("visibilitychange", () => document.hidden || refreshSoon()); // updates missed while hidden
 showHandles();
