@@ -83,7 +83,7 @@ setup-suites: setup-cluster  ## reasoning-gym and TextArena, whose adapters the 
 setup-trl:  ## TRL in .venv-trl, which a step is measured against
 	@$(PYTHON) -m workers.launch.install trl
 
-setup-trackers:  ## trackio and MLflow in .venv-trackers, which the first load of a run's page is measured against
+setup-trackers:  ## trackio, MLflow and Aim in .venv-trackers, which pages, lists and recording are measured against
 	@$(PYTHON) -m workers.launch.install trackers
 
 setup-games:  ## gym-sokoban, TextArena and magiccube in .venv-games, which environments are measured against

@@ -93,7 +93,7 @@ def starboard(_: str, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}#{token}"
 
 
-def a_token() -> str:
+def a_token(name: str = "bench") -> str:
     from datetime import timedelta
 
     from django.contrib.auth.models import User
@@ -101,7 +101,7 @@ def a_token() -> str:
     from webapp.accounts.models import Scope
     from webapp.accounts.tokens import new_token
 
-    return new_token(User.objects.create_user("bench"), name="bench", scopes=list(Scope), lifetime=timedelta(days=1))
+    return new_token(User.objects.create_user(name), name=name, scopes=list(Scope), lifetime=timedelta(days=1))
 
 
 TRACKIO = """

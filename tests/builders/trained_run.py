@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from engine.config import build_config
 from webapp.runs.models import Run
@@ -39,6 +42,18 @@ def train_in(directory: Path) -> Path:
     assert done.returncode == 0, done.stderr
     shutil.rmtree(directory / "checkpoints")
     return directory
+
+
+def trained_once(factory: pytest.TempPathFactory) -> Path:
+    """The same directory for all tests of a session, in whichever process they run."""
+    own = factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "trained"
+    shared.mkdir(exist_ok=True)
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (shared / "run").exists():
+            train_in(factory.mktemp("training") / "run").rename(shared / "run")
+    return shared / "run"
 
 
 def run_of(trained: Path, *, name: str = "calm-otter-12") -> Run:

@@ -18,7 +18,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from pytest_django import Settings
 
 from tests.builders.suites import suite_evaluation
-from tests.builders.trained_run import run_of, train_in
+from tests.builders.trained_run import run_of, trained_once
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
 from tests.webapp.launching.test_import import upload
@@ -76,7 +76,7 @@ class View:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_in(tmp_path_factory.mktemp("trained") / "run")
+    return trained_once(tmp_path_factory)
 
 
 @pytest.fixture

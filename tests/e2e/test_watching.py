@@ -16,7 +16,7 @@ from engine.algorithms.filters import TopK
 from engine.event_lines import parse_event
 from engine.events import GroupsFiltered
 from tests.builders.recorded_run import RecordedRun
-from tests.builders.trained_run import run_of, train_in
+from tests.builders.trained_run import run_of, trained_once
 from tests.e2e.open_site import needs_chromium, open_site
 from webapp.runs.models import Run
 
@@ -34,7 +34,7 @@ HOSTILE = '<img src=x onerror="window.broken=1">\u202e\x07 go up'
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_in(tmp_path_factory.mktemp("trained") / "run")
+    return trained_once(tmp_path_factory)
 
 
 @pytest.fixture
