@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-MINUTES = 10.0
+MINUTES, TINY_MINUTES = 10.0, 60.0
 LEAST_SECONDS = 15.0  # a part is not begun with less
 
 
@@ -87,9 +89,10 @@ PARTS = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true", help="very small models, on any machine")
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="that all parts may take together")
+    parser.add_argument("--minutes", type=float, help=f"that all parts may take together; {MINUTES:g} without --tiny")
     parser.add_argument("--peak-tflops", type=float, help="of the GPU, where the table of peaks lacks it")
     options = parser.parse_args()
+    options.minutes = options.minutes or (TINY_MINUTES if options.tiny else MINUTES)
     ends = time.monotonic() + 60 * options.minutes
     results = []
     for part in PARTS:
@@ -109,13 +112,17 @@ def run(part: Part, options: argparse.Namespace, *, left: float) -> dict[str, An
         return {"not_run": f"No time was left of {options.minutes:g} minutes."}
     began = time.monotonic()
     limit = min(left, 60 * options.minutes * part.share)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(arguments(part, options), start_new_session=True, **pipes)
     try:
-        done = subprocess.run(arguments(part, options), capture_output=True, text=True, timeout=limit, check=False)
+        printed, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # it has processes of its own, which hold the GPU
+        process.communicate()
         return {"failed": f"It took more than its {limit:.0f} s."}
-    if done.returncode:
-        return {"failed": done.stderr.strip()[-2000:] or f"exit status {done.returncode}"}
-    return {"wall_seconds": round(time.monotonic() - began, 1), **json.loads(done.stdout.splitlines()[-1])}
+    if process.returncode:
+        return {"failed": errors.strip()[-2000:] or f"exit status {process.returncode}"}
+    return {"wall_seconds": round(time.monotonic() - began, 1), **json.loads(printed.splitlines()[-1])}
 
 
 def arguments(part: Part, options: argparse.Namespace) -> list[str]:
@@ -130,9 +137,17 @@ def table(results: list[tuple[Part, dict[str, Any]]]) -> Iterator[str]:
     yield "| part | result |"
     yield "|---|---|"
     for part, found in results:
-        why = found.get("not_run") or found.get("failed", "").strip().splitlines()[-1:]
-        shown = ", ".join(f"{name} {found[name]}" for name in part.shown if found.get(name) is not None)
+        failed = found.get("failed", "").strip().splitlines()
+        why = found.get("not_run") or (failed[-1] if failed else "")
+        shown = ", ".join(f"{name} {_text(found[name])}" for name in part.shown if found.get(name) is not None)
         yield f"| {part.title} | {f'not measured: {why}' if why else shown} |"
+
+
+def _text(value: Any) -> str:
+    """Of nested results the seconds of phases, and bytes and seconds."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name} {one}" for name, one in value.items() if name.startswith(("time/", "bytes", "seconds")))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from benchmarks.gpu.__main__ import PARTS, Part, run
+from benchmarks.gpu.__main__ import PARTS, Part, run, table
 from benchmarks.gpu.models import QWEN25_HALF_BILLION
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
 from benchmarks.operations import forward_operations, qwen2, update_operations
@@ -151,8 +151,22 @@ def test_each_part_of_the_one_command_has_its_share_of_the_time_and_what_is_miss
     absent = Part(title="of nothing", command=["nowhere"], share=0.5, modules=("no_such_module",), shown=())
     assert run(absent, options, left=600) == {"not_run": "no_such_module is not installed."}
     assert run(PARTS[0], options, left=1) == {"not_run": "No time was left of 10 minutes."}
+    slow = Part(title="of sleep", command=["timeit", "-n1", "-r1", "import time; time.sleep(60)"], share=1e-3, shown=())
+    assert run(slow, options, left=600) == {"failed": "It took more than its 1 s."}
     failing = Part(title="of an error", command=["no_such_module"], share=0.5, shown=())
     assert "No module named no_such_module" in run(failing, options, left=600)["failed"]
+
+
+def test_the_table_has_the_results_of_a_part_or_why_there_are_none() -> None:
+    part = Part(title="update", command=["nowhere"], share=0.5, shown=("mfu", "colocated"))
+    results = [
+        (part, {"mfu": 0.41, "rows": 8, "colocated": {"time/sync": 0.2, "perf/of_no_interest": 1}}),
+        (part, {"failed": "Traceback\nValueError: no room"}),
+    ]
+    assert list(table(results))[2:] == [
+        "| update | mfu 0.41, colocated time/sync 0.2 |",
+        "| update | not measured: ValueError: no room |",
+    ]
 
 
 def test_what_a_gpu_machine_is_sent_is_below_64_mib() -> None:

@@ -125,7 +125,7 @@ export function sizedDefaults(form, changed) {
    */
   function text(field, value) {
     const input = inputOf(form, field);
-    const preset = (input && presetOf(input)) || "none";
+    const preset = (input && (presetOf(input) || input.getAttribute("placeholder"))) || "none";
     return `${labels.get(field)} ${shown(value)} (preset: ${shown(preset)})`;
   }
 }
