@@ -20,6 +20,7 @@ class LearnerMemory:
     weights: int
     gradients: int
     moments: int
+    average: int  # of the weights
     reference: int
     critic: int  # its weights and moments
     activations: int
@@ -32,7 +33,7 @@ class LearnerMemory:
     @property
     def lasting(self) -> int:
         """Held from the first update on, also between updates."""
-        return self.process + self.weights + self.moments + self.reference + self.critic
+        return self.process + self.weights + self.moments + self.average + self.reference + self.critic
 
     @property
     def certain(self) -> int:
@@ -50,6 +51,7 @@ class LearnerMemory:
             ("weights", self.weights),
             ("gradients", self.gradients),
             ("AdamW's two moments", self.moments),
+            ("the moving average", self.average),
             ("the reference model", self.reference),
             ("the critic", self.critic),
             ("activations", self.activations),
@@ -68,6 +70,7 @@ def learner_memory(
     lora_targets: str = "all-linear",
     critic: bool = False,
     reference: bool = False,
+    average: bool = False,
     checkpointing: bool = False,
     learners: int = 1,
     gpu: bool = False,
@@ -140,6 +143,7 @@ def learner_memory(
         weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
         moments=MOMENTS * part(trained),
+        average=part(trained) if average else 0,
         reference=own_reference,
         critic=of_critic + critic_moments if critic else 0,
         activations=max(saved_by_autograd, FLOAT * count(shape.embedding.values()) if shape.tied and not added else 0),

@@ -70,7 +70,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
     tokens = max(longest, optimizer.micro_batch_tokens or (ON_A_GPU if gpu else ON_A_CPU))
     tokens = min(tokens, longest * -(-trajectories // optimizer.updates_per_step))
     if cluster.sampler == "vllm":
-        rows = min(rows, VLLM_ROWS)
+        rows = min(rows, rollout.rows_at_once or VLLM_ROWS, VLLM_ROWS)
         sampler = vllm_memory(
             shape, context=context, rows=rows, half=half, tensor_parallel=cluster.tensor_parallel, gpu=gpu
         )
@@ -78,6 +78,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         held_out = max(config.evaluation.episodes, config.evaluation.final_episodes)
         held_out = min(held_out, config.evaluation.episodes_at_once or held_out)
         rows = max(rows, -(-held_out // cluster.samplers))
+        rows = min(rows, rollout.rows_at_once or rows)
         sampler = torch_memory(shape, context=context, rows=rows)
     learner = learner_memory(
         shape,
@@ -88,6 +89,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         lora_targets=config.model.lora.targets,
         critic=config.algorithm.critic_settings is not None,
         reference=config.needs_reference,
+        average=config.optimizer.ema_decay > 0,
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,
         gpu=gpu,

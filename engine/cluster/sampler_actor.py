@@ -14,6 +14,7 @@ from torch import Tensor
 
 from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
 from engine.cluster.environment_actors import ActorAssignment, RemoteEnvironments
+from engine.cluster.memory import VLLM_ROWS
 from engine.cluster.process_snapshots import ActorLocation
 from engine.config import RunConfig
 from engine.errors import StarboardError
@@ -34,7 +35,9 @@ class SamplingBackend(Protocol):
 
     context_tokens: int
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler: ...
+    def sampler(
+        self, context: ContextManager, rows: int, *, temperature: float, seeds: list[int]
+    ) -> ResponseSampler: ...
 
     def load(self, weights: Mapping[str, Tensor]) -> None: ...
 
@@ -49,11 +52,20 @@ class TorchSampling:
         self.model, _ = load_model(config.model.path, device=device(), chat_template=template)
         compute_in(self.model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
+        self.at_once = config.rollout.rows_at_once
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler:
+    def sampler(self, context: ContextManager, rows: int, *, temperature: float, seeds: list[int]) -> ResponseSampler:
         from engine.policies.batched_sampler import BatchedSampler
 
-        return BatchedSampler(self.model, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
+        return BatchedSampler(
+            self.model,
+            rows=rows,
+            at_once=self.at_once,
+            stop_ids=context.stop_ids,
+            stop_strings=context.stop_strings,
+            temperature=temperature,
+            seeds=seeds,
+        )
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         # a head tied to the embedding comes once
@@ -74,7 +86,7 @@ class VllmSampling:
         self.engine = VllmEngine(
             config.model.path,
             max_context_tokens=config.rollout.max_context_tokens,
-            rows=min(rows, 256),
+            rows=min(rows, config.rollout.rows_at_once or VLLM_ROWS, VLLM_ROWS),
             tensor_parallel=cluster.tensor_parallel,
             memory_share=cluster.memory_share,
             seed=config.seed,
@@ -83,10 +95,17 @@ class VllmSampling:
         )
         self.context_tokens = self.engine.context_tokens
 
-    def sampler(self, rows: int, *, stops: set[int], temperature: float, seeds: list[int]) -> ResponseSampler:
+    def sampler(self, context: ContextManager, rows: int, *, temperature: float, seeds: list[int]) -> ResponseSampler:
         from engine.policies.vllm_sampler import VllmSampler
 
-        return VllmSampler(self.engine, rows=rows, stop_ids=stops, temperature=temperature, seeds=seeds)
+        return VllmSampler(
+            self.engine,
+            rows=rows,
+            stop_ids=context.stop_ids,
+            stop_strings=context.stop_strings,
+            temperature=temperature,
+            seeds=seeds,
+        )
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         self.engine.load_weights(weights.items())
@@ -117,9 +136,9 @@ class SamplerActor:
             if self.config.cluster.sampler == "torch"
             else VllmSampling(self.config, self.rows, self.transfer)
         )
-        think, stops = self.config.rollout.think, stop_token_ids_of(path)
+        rollout, stops = self.config.rollout, stop_token_ids_of(path)
         tokenizer = load_tokenizer(path, chat_template=self.config.model.chat_template)
-        self.context = ContextManager(tokenizer, think=think, stops=stops)
+        self.context = ContextManager(tokenizer, think=rollout.think, stops=stops, stop_strings=rollout.stop_strings)
         self.proxy = AgentProxy.of(self.config.rollout, self.context, max_context_tokens=self.backend.context_tokens)
 
     def location(self) -> ActorLocation:
@@ -138,9 +157,7 @@ class SamplerActor:
         assignment: ActorAssignment | None = None,
     ) -> tuple[list[Trajectory], int, StarboardError | None]:
         """Trajectories, the number of sampled tokens, and an error if no trajectory is usable."""
-        sampler: Any = self.backend.sampler(
-            len(specs), stops=self.context.stop_ids, temperature=temperature, seeds=seeds
-        )
+        sampler: Any = self.backend.sampler(self.context, len(specs), temperature=temperature, seeds=seeds)
         environments = RemoteEnvironments(assignment) if assignment is not None else None
         players = self.proxy.players(specs)
         refusal = self.proxy.play_out(sampler, players, environments=environments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -184,7 +184,9 @@ class RolloutConfig(Section):
     context: ContextWindow = Field(
         FullContext(),
         description="What the model sees of earlier turns. full: everything. last_k_turns: the last turns verbatim. "
-        "single_turn_summary: a list of states, actions and rewards in one message, without its own responses.",
+        "single_turn_summary: a list of states, actions and rewards in one message, without its own responses. "
+        "without_thoughts: every turn, but earlier responses without their thoughts, as templates of reasoning models "
+        "show them.",
     )
     max_context_tokens: int = Field(
         1024,
@@ -192,6 +194,26 @@ class RolloutConfig(Section):
         le=1_000_000,
         description="Tokens of one context, its response included; under the full context that is the whole "
         "trajectory. A trajectory that would exceed it, or a lower limit of the model, ends and is marked.",
+    )
+    rows_at_once: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Trajectories that one sampler decodes at once, in evaluations too; further ones wait until one is "
+        "over. Lower saves memory and does not change the result. 0: all; vLLM at most 256.",
+    )
+    max_trajectory_tokens: int = Field(
+        0,
+        ge=0,
+        le=100_000_000,
+        description="Tokens that may be sampled in one trajectory, over all its turns. The response that reaches it is "
+        "cut there and marked, and the trajectory ends. 0: no limit.",
+    )
+    stop_strings: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        (),
+        max_length=16,
+        description="Texts that end a response, besides the end-of-turn token, such as </answer>. They are part of the "
+        "response and trained on.",
     )
     refill: int = Field(
         0,

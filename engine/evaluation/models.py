@@ -95,8 +95,10 @@ class LocalModel:
         from engine.rollout.context_manager import ContextManager
 
         self.configured_context = rollout.max_context_tokens
+        self.rows_at_once = rollout.rows_at_once
         self.context_tokens = min(self.configured_context, self._own_limit())
-        context = ContextManager(self.tokenizer, think=rollout.think, stops=stop_token_ids(self.model))
+        stops, strings = stop_token_ids(self.model), rollout.stop_strings
+        context = ContextManager(self.tokenizer, think=rollout.think, stops=stops, stop_strings=strings)
         self.proxy = AgentProxy.of(rollout, context, max_context_tokens=self.context_tokens)
 
     def play(
@@ -114,7 +116,9 @@ class LocalModel:
         sampler = BatchedSampler(
             self.model,
             rows=len(specs),
+            at_once=self.rows_at_once,
             stop_ids=self.proxy.context.stop_ids,
+            stop_strings=self.proxy.context.stop_strings,
             temperature=temperature,
             truncation=truncation,
             seeds=seeds,
@@ -178,7 +182,7 @@ class EndpointModel:
         truncation: Truncation = NO_TRUNCATION,
         over: Over | None = None,
     ) -> Played:
-        context = ChatContext(think=self.rollout.think)
+        context = ChatContext(think=self.rollout.think, stop_strings=self.rollout.stop_strings)
         sampler = ChatSampler(
             self.endpoint,
             context,
@@ -244,7 +248,7 @@ class TimedSampler:
         self.ended_row(row)
 
     def is_over(self, row: int, trajectory: Trajectory) -> bool:
-        return self.ended[row] is not None or trajectory.stop in ("fault", "context_full")
+        return self.ended[row] is not None or trajectory.stop in ("fault", "context_full", "max_tokens")
 
     def stop_of(self, row: int, trajectory: Trajectory) -> Stop:
         return trajectory.stop if self.is_over(row, trajectory) else "not_played"

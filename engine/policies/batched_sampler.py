@@ -1,11 +1,13 @@
 """Samples responses for many trajectories at once with a Hugging Face model and a ragged key-value cache.
 
 Rows do not wait for each other: a row that has a response gets its next prompt while others keep decoding. Each row
-draws from its own random stream, so its samples do not depend on the other rows of the batch.
+draws from its own random stream, so its samples do not depend on the other rows of the batch, nor on how many of them
+are decoded at once.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,17 +19,19 @@ from engine.policies.finite import check_finite
 from engine.policies.loading import LanguageModel, logits_of, run_body
 from engine.policies.ragged_cache import RaggedCache
 from engine.policies.truncation import NO_TRUNCATION, Truncation
+from engine.rollout.stop_strings import StopStrings
 from engine.rollout.types import Response
 
 PREFILL_SHARE = 4  # prefill once a quarter of the rows are waiting
 FAR = 1 << 30  # more positions than any model has
+NONE = -1  # no slot
 
 
 @dataclass(slots=True)
 class Row:
     """One trajectory in the batch."""
 
-    slot: int
+    slot: int  # NONE until it has one
     noise: np.random.Generator
     length: int = 0  # tokens in the cache
     waiting: list[int] = field(default_factory=list)  # prompt tokens to be prefilled
@@ -42,7 +46,8 @@ class BatchedSampler:
     """`ResponseSampler` for one rollout of `rows` trajectories. `temperature` 0 is greedy. Log-probabilities and
     entropies are those of the whole distribution, also where `truncation` leaves tokens out.
 
-    The rows' random streams are spawned from `seeds`, or seeded each with its own of `row_seeds`.
+    The rows' random streams are spawned from `seeds`, or seeded each with its own of `row_seeds`. At most `at_once`
+    rows are decoded at once, 0 for all: further ones wait for a slot, which a row keeps until it is released.
     """
 
     def __init__(
@@ -50,27 +55,35 @@ class BatchedSampler:
         model: LanguageModel,
         *,
         rows: int,
+        at_once: int = 0,
         stop_ids: set[int],
         temperature: float,
         truncation: Truncation = NO_TRUNCATION,
         seeds: list[int] | None = None,
         row_seeds: list[list[int]] | None = None,
+        stop_strings: StopStrings | None = None,
         prefill_tokens: int = 16384,
     ) -> None:
         self.model = model
-        self.stop_ids = stop_ids
+        self.stop_ids, self.stop_strings = stop_ids, stop_strings
         self.temperature, self.truncation = temperature, truncation
         self.prefill_tokens = prefill_tokens
         self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
-        self.cache = RaggedCache(rows)
+        self.slots = min(rows, at_once or rows)
+        self.cache = RaggedCache(self.slots)
         streams = (
             [np.random.SeedSequence(one) for one in row_seeds]
             if row_seeds is not None
             else np.random.SeedSequence(seeds).spawn(rows)
         )
-        self.rows = [Row(slot=slot, noise=np.random.default_rng(stream)) for slot, stream in enumerate(streams)]
-        self.row_at = list(range(rows))  # slot to row; active rows fill the first slots
+        is_capped = self.slots < rows
+        self.rows = [
+            Row(slot=NONE if is_capped else row, noise=np.random.default_rng(stream))
+            for row, stream in enumerate(streams)
+        ]
+        self.row_at = [] if is_capped else list(range(rows))  # slot to row; active rows fill the first slots
+        self.queued: deque[int] = deque()  # rows with a prompt that wait for a slot
         self.sampled_tokens = 0
 
     def submit(self, row: int, ids: list[int], *, max_tokens: int) -> None:
@@ -79,6 +92,15 @@ class BatchedSampler:
         state.waiting = state.ids[-1:] + ids
         state.budget = max_tokens
         state.ids, state.logprobs, state.entropies = [], [], []
+        if state.slot == NONE:
+            self.queued.append(row)
+            self._fill_slots()
+
+    def _fill_slots(self) -> None:
+        while self.queued and len(self.row_at) < self.slots:
+            row = self.queued.popleft()
+            self.rows[row].slot = len(self.row_at)
+            self.row_at.append(row)
 
     def restart(self, row: int) -> None:
         """Empties the row's context; the next prompt overwrites its cache."""
@@ -87,7 +109,7 @@ class BatchedSampler:
 
     @torch.inference_mode()
     def release(self, row: int) -> None:
-        """Frees the row's slot by moving the last active row into it."""
+        """Frees the row's slot by moving the last active row into it; a row that waits for one gets the last."""
         slot, last = self.rows[row].slot, len(self.row_at) - 1
         moved = self.row_at[last]
         if slot != last and self.cache.keys:
@@ -95,6 +117,7 @@ class BatchedSampler:
         self.row_at[slot] = moved
         self.rows[moved].slot = slot
         self.row_at.pop()
+        self._fill_slots()
 
     @torch.inference_mode()
     def advance(self, *, block: bool = True) -> list[Response] | None:
@@ -212,7 +235,7 @@ class BatchedSampler:
         state.ids.append(token)
         state.logprobs.append(logprob)
         state.entropies.append(entropy)
-        ended = token in self.stop_ids
+        ended = token in self.stop_ids or (self.stop_strings is not None and self.stop_strings.end(state.ids))
         if not ended and len(state.ids) < state.budget:
             return None
         state.decoding = False

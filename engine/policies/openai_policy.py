@@ -22,6 +22,7 @@ from engine.rollout import prompts
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.prompts import Message
+from engine.rollout.stop_strings import StopStrings
 from engine.rollout.types import Response
 
 POLL_SECONDS = 0.05
@@ -32,19 +33,26 @@ FAILURES_AT_FIRST, FAILURES_IN_A_ROW = 3, 8
 class ChatContext(ContextManager):
     """Messages to ids and back. The model gets no opener; it writes the whole response."""
 
-    def __init__(self, *, think: bool) -> None:
+    def __init__(self, *, think: bool, stop_strings: Sequence[str] = ()) -> None:
         self.opener = prompts.opener(think=think)
+        if stop_strings:
+            self.stop_strings = StopStrings(stop_strings, self.text)
         self.think = think
         self._messages: list[Message] = []
 
     def first(self, system: str, user: str) -> tuple[int, ...]:
         return self._add("system", system), self._add("user", user)
 
+    def conversation(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        return tuple(self._add(message["role"], message["content"]) for message in messages)
+
     def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
         return (self._add("user", user),)
 
     def add_response(self, response: ChatResponse) -> int:
-        return self._add("assistant", whole_response(response, self.opener, think=self.think))
+        """The message up to the first stop string; endpoints would leave that string out."""
+        text = whole_response(response, self.opener, think=self.think)
+        return self._add("assistant", self.stop_strings.cut(text) if self.stop_strings else text)
 
     def text(self, ids: list[int]) -> str:
         return "\n".join(f"{message['role']}: {message['content']}" for message in self.messages(ids))
@@ -198,7 +206,11 @@ class ChatSampler:
         state.response_tokens = _plus(state.response_tokens, response.response_tokens)
         ids = [self.context.add_response(response)]
         state.messages += self.context.messages(ids)
-        return Response(row=row, ids=ids, logprobs=[0.0], entropies=None, ended=response.ended)
+        return Response(row=row, ids=ids, logprobs=[0.0], entropies=None, ended=response.ended or self._is_cut(ids))
+
+    def _is_cut(self, ids: list[int]) -> bool:
+        strings = self.context.stop_strings
+        return strings is not None and strings.cut(self.context.response_text(ids)).endswith(strings.strings)
 
     def _count_failure(self, problem: RequestFailed) -> None:
         """Raises once an endpoint has never responded, or no longer does."""

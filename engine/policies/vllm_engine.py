@@ -23,6 +23,7 @@ from engine.policies.vllm_installation import check_installation, set_up_environ
 from engine.policies.vllm_start import Precision, arguments_for, import_platform, read_config, refusal, start
 from engine.policies.vllm_weights import ExpectedWeights
 from engine.policies.weight_checksums import WeightChecksum
+from engine.rollout.stop_strings import StopStrings
 
 PART_BYTES = 256 * 1024**2
 DRAIN_STEPS = 8
@@ -39,6 +40,7 @@ class Completion:
     logprobs: list[float]
     prompt_tokens: int
     cached_tokens: int  # prompt tokens found in the prefix cache
+    at_stop_string: bool = False
 
 
 class VllmEngine:
@@ -75,6 +77,7 @@ class VllmEngine:
         self.can_sleep: bool = not platform.is_cpu() and platform.is_sleep_mode_available()
         self._submitted = 0
         self._open: set[str] = set()
+        self._watched: dict[str, tuple[StopStrings, int]] = {}  # open requests with them, and the tokens looked at
         self._missing: set[str] = set()  # of the update in progress
         self._whole = True  # False after an incomplete update of the weights
         self._awake = True
@@ -104,9 +107,18 @@ class VllmEngine:
             self.close()
             raise refusal(path, error) from error
 
-    def submit(self, ids: list[int], *, max_tokens: int, temperature: float, seed: int, stop_ids: Iterable[int]) -> str:
-        """Requests at most `max_tokens` tokens after `ids`, up to the first of `stop_ids`; returns the completion's
-        key.
+    def submit(
+        self,
+        ids: list[int],
+        *,
+        max_tokens: int,
+        temperature: float,
+        seed: int,
+        stop_ids: Iterable[int],
+        stop_strings: StopStrings | None = None,
+    ) -> str:
+        """Requests at most `max_tokens` tokens after `ids`, up to the first of `stop_ids` or the token that completes
+        one of `stop_strings`; returns the completion's key.
 
         `ConfigError` if they could exceed the context. `temperature` 0 is greedy.
         """
@@ -128,19 +140,25 @@ class VllmEngine:
             logprobs=0,
             flat_logprobs=True,
             detokenize=False,
-            output_kind=_final_only(),
+            output_kind=_output_kind("FINAL_ONLY" if stop_strings is None else "CUMULATIVE"),
         )
-        return self._add(ids, parameters)
+        key = self._add(ids, parameters)
+        if stop_strings is not None:
+            self._watched[key] = (stop_strings, 0)
+        return key
 
     def step(self) -> list[Completion]:
         """One more token for every row; returns the completions that ended. Empty if no request is open."""
-        return [completion_of(output) for output in self._finished()]
+        if not self._watched:
+            return [completion_of(output) for output in self._finished()]
+        return [ended for output in self._outputs() if (ended := self._ended(output)) is not None]
 
     def abort(self, keys: Iterable[str] | None = None) -> None:
         """Cancels these requests, or all."""
         cancelled = self._open & set(keys) if keys is not None else set(self._open)
         if cancelled:
             self._open -= cancelled
+            self._watched = {key: watched for key, watched in self._watched.items() if key in self._open}
             self._engine.abort_request(sorted(cancelled))
 
     @property
@@ -171,7 +189,7 @@ class VllmEngine:
             ignore_eos=True,
             flat_logprobs=True,
             detokenize=False,
-            output_kind=_final_only(),
+            output_kind=_output_kind("FINAL_ONLY"),
         )
         indices = {self._add(ids, parameters): index for index, ids in enumerate(sequences) if len(ids) > 1}
         scores: list[list[float]] = [[] for _ in sequences]
@@ -293,11 +311,28 @@ class VllmEngine:
 
     def _finished(self) -> list[Any]:
         """vLLM's outputs of the requests that ended in one more step."""
-        if not self._open:
-            return []
-        ended = [output for output in self._engine.step() if output.finished and output.request_id in self._open]
+        ended = [output for output in self._outputs() if output.finished]
         self._open -= {output.request_id for output in ended}
         return ended
+
+    def _outputs(self) -> list[Any]:
+        """vLLM's outputs of the open requests after one more step."""
+        return [one for one in self._engine.step() if one.request_id in self._open] if self._open else []
+
+    def _ended(self, output: Any) -> Completion | None:
+        """The completion of a request that ended, by itself or at a stop string, where it is then aborted."""
+        key, ids = output.request_id, output.outputs[0].token_ids
+        strings, seen = self._watched[key]
+        count = strings.first_end(ids, seen=seen)
+        self._watched[key] = (strings, len(ids))
+        if count is None and not output.finished:
+            return None
+        del self._watched[key]
+        if output.finished:
+            self._open.discard(key)
+        else:
+            self.abort([key])
+        return completion_of(output, at_stop_string=count)
 
     def _clear_prefix_cache(self) -> None:
         """A batch in progress when its requests were aborted may hold blocks for another step or two."""
@@ -330,23 +365,25 @@ class VllmEngine:
             )
 
 
-def completion_of(output: Any) -> Completion:
+def completion_of(output: Any, *, at_stop_string: int | None = None) -> Completion:
+    """Of an output that ended, or its first `at_stop_string` tokens."""
     response = output.outputs[0]
-    if response.finish_reason not in ("stop", "length"):
+    if at_stop_string is None and response.finish_reason not in ("stop", "length"):
         raise ModelError(
             f"vLLM ended a response after {len(response.token_ids)} tokens: {response.finish_reason}.",
             remedy="See the engine's log; restart the sampler.",
         )
     return Completion(
         key=output.request_id,
-        ids=list(response.token_ids),
-        logprobs=list(response.logprobs.logprobs),
+        ids=list(response.token_ids)[:at_stop_string],
+        logprobs=list(response.logprobs.logprobs)[:at_stop_string],
         prompt_tokens=len(output.prompt_token_ids),
         cached_tokens=output.num_cached_tokens or 0,
+        at_stop_string=at_stop_string is not None,
     )
 
 
-def _final_only() -> Any:
+def _output_kind(name: str) -> Any:
     from vllm.sampling_params import RequestOutputKind
 
-    return RequestOutputKind.FINAL_ONLY
+    return RequestOutputKind[name]

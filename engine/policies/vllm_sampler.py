@@ -15,6 +15,7 @@ from engine.config.cluster import COLDEST, HOTTEST
 from engine.errors import ConfigError
 from engine.policies.finite import check_finite
 from engine.policies.vllm_engine import Completion, VllmEngine
+from engine.rollout.stop_strings import StopStrings
 from engine.rollout.types import Response
 
 
@@ -38,7 +39,14 @@ class VllmSampler:
     """
 
     def __init__(
-        self, engine: VllmEngine, *, rows: int, stop_ids: set[int], temperature: float, seeds: list[int]
+        self,
+        engine: VllmEngine,
+        *,
+        rows: int,
+        stop_ids: set[int],
+        temperature: float,
+        seeds: list[int],
+        stop_strings: StopStrings | None = None,
     ) -> None:
         if temperature and not COLDEST <= temperature <= HOTTEST:
             raise ConfigError(
@@ -46,7 +54,7 @@ class VllmSampler:
                 remedy="Change rollout.temperature, or use the local backend.",
             )
         self.engine = engine
-        self.stop_ids = stop_ids
+        self.stop_ids, self.stop_strings = stop_ids, stop_strings
         self.temperature = temperature
         streams = np.random.SeedSequence(seeds).spawn(rows)
         self.rows = [Row(seeds=np.random.default_rng(stream)) for stream in streams]
@@ -66,6 +74,7 @@ class VllmSampler:
             temperature=self.temperature,
             seed=int(state.seeds.integers(2**63)),
             stop_ids=self.stop_ids,
+            stop_strings=self.stop_strings,
         )
         self.row_of[state.key] = row
 
@@ -104,5 +113,5 @@ class VllmSampler:
             ids=completion.ids,
             logprobs=completion.logprobs,
             entropies=None,
-            ended=completion.ids[-1] in self.stop_ids,
+            ended=completion.ids[-1] in self.stop_ids or completion.at_stop_string,
         )

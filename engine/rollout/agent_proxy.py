@@ -21,7 +21,7 @@ from engine.rollout.episode import Closed, EpisodeStart, TurnOutcome
 from engine.rollout.masking import tokens_within
 from engine.rollout.overlong import LengthPenalty, length_penalty_of, no_penalty
 from engine.rollout.prompts import Message
-from engine.rollout.types import Response, Trajectory, Turn
+from engine.rollout.types import Cut, Response, StopReason, Trajectory, Turn
 
 
 class ResponseSampler(Protocol):
@@ -42,8 +42,8 @@ class ResponseSampler(Protocol):
 
 
 class AgentProxy:
-    """`window` decides what the model sees of earlier turns; `max_context_tokens` limits a context with its
-    response."""
+    """`window` decides what the model sees of earlier turns; `max_context_tokens` limits a context with its response,
+    and `max_trajectory_tokens`, unless it is 0, what is sampled in all turns."""
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class AgentProxy:
         *,
         think: bool,
         max_context_tokens: int,
+        max_trajectory_tokens: int = 0,
         window: Window | None = None,
         length_penalty: LengthPenalty = no_penalty,
         environment_workers: int = 0,
@@ -58,6 +59,7 @@ class AgentProxy:
         self.context = context
         self.think = think
         self.max_context_tokens = max_context_tokens
+        self.max_trajectory_tokens = max_trajectory_tokens
         self.window = window or FullContext()
         self.length_penalty = length_penalty
         self.environment_workers = environment_workers
@@ -69,6 +71,7 @@ class AgentProxy:
             context,
             think=config.think,
             max_context_tokens=max_context_tokens,
+            max_trajectory_tokens=config.max_trajectory_tokens,
             window=config.context,
             length_penalty=length_penalty_of(config),
             environment_workers=config.environment_workers,
@@ -174,6 +177,7 @@ class Player:
         self.fault: EnvironmentFault | None = None
         self.has_no_room = False  # its context is full, and its environment is still open
         self.prompt_start = 0
+        self.room = 0  # tokens that the current response may have
         self.needed = 0  # context tokens of the last prompt and its longest possible response
         self.system = ""
         self.separator: str | None = None
@@ -266,16 +270,16 @@ class Player:
             self.trajectory.masked.append((start + found.start, start + found.stop))
 
     def _request_response(self, sampler: ResponseSampler) -> None:
-        """Submits the next prompt, unless prompt and response could exceed the context limit."""
+        """Submits the next prompt, unless prompt and response could exceed the context limit, or no tokens are left."""
         trajectory = self.trajectory
+        self.room = self._tokens_left()
+        if not self.room:
+            self._end_without_room("max_tokens", sampler)
+            return
         prompt = self.proxy.window.prompt(self.proxy.context, self.system, self.past, self.state)
-        room = self.config.max_response_tokens
-        self.needed = self._context_tokens(prompt) + len(prompt.ids) + room
+        self.needed = self._context_tokens(prompt) + len(prompt.ids) + self.room
         if self.needed > self.proxy.max_context_tokens:
-            trajectory.stop = "context_full"
-            self.has_no_room = True
-            if trajectory.turns:
-                sampler.release(self.row)
+            self._end_without_room("context_full", sampler)
             return
         if prompt.fresh:
             trajectory.begin_context()
@@ -283,7 +287,18 @@ class Player:
                 sampler.restart(self.row)
         self.prompt_start, self.messages = len(trajectory.ids), prompt.messages
         trajectory.append(prompt.ids)
-        sampler.submit(self.row, prompt.ids, max_tokens=room)
+        sampler.submit(self.row, prompt.ids, max_tokens=self.room)
+
+    def _tokens_left(self) -> int:
+        """How many the next response may have: of its own limit, or of what the trajectory has left."""
+        most, limit = self.config.max_response_tokens, self.proxy.max_trajectory_tokens
+        return min(most, limit - self.trajectory.response_tokens) if limit else most
+
+    def _end_without_room(self, reason: StopReason, sampler: ResponseSampler) -> None:
+        self.trajectory.stop = reason
+        self.has_no_room = True
+        if self.trajectory.turns:
+            sampler.release(self.row)
 
     def _context_tokens(self, prompt: Prompt) -> int:
         """How many tokens the context already has before `prompt`."""
@@ -308,8 +323,14 @@ class Player:
                 length_penalty=length_penalty,
                 frames=outcome.frames,
                 info=outcome.info,
+                cut=self._cut(),
             )
         )
+
+    def _cut(self) -> Cut:
+        if self.response.ended:
+            return ""
+        return "turn" if self.room == self.config.max_response_tokens else "trajectory"
 
     def _end_with_fault(self, fault: EnvironmentFault, sampler: ResponseSampler) -> None:
         self.fault = fault

@@ -20,6 +20,7 @@ from engine.errors import ModelError
 from engine.rollout import prompts
 from engine.rollout.action_parser import TAGS
 from engine.rollout.prompts import Message
+from engine.rollout.stop_strings import StopStrings
 
 OPEN_THOUGHT = prompts.opener(think=True)
 _OPEN_THOUGHT = re.compile(rf"{OPEN_THOUGHT}\s*\Z")
@@ -51,11 +52,17 @@ class ContextManager:
     """Turns prompts into the ids that are appended to a trajectory, and response ids into text.
 
     `turn_end` is the token with which the template ends a response. A response ends at any of `stop_ids`: that one,
-    the tokenizer's end-of-sequence token, and `stops`, those of the model.
+    the tokenizer's end-of-sequence token, and `stops`, those of the model; and at a stop string, if there are any.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = ()) -> None:
+    stop_strings: StopStrings | None = None
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, think: bool, stops: Iterable[int] = (), stop_strings: Sequence[str] = ()
+    ) -> None:
         self.tokenizer = tokenizer
+        if stop_strings:
+            self.stop_strings = StopStrings(stop_strings, self.text)
         self.opener = prompts.opener(think=think)
         self._special = _start_of_any(_special_texts(tokenizer))
         self.has_system_role = self._probe_system_role()
@@ -68,6 +75,15 @@ class ContextManager:
         """Ids of system prompt, first user message, the response's header and its opener."""
         (system, user), cut = self._cut(system, user)
         return self._encode_parts(self._opened(self._render(self._start(system, user), generation=True)), cut)
+
+    def conversation(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Ids of a whole conversation, of system prompt, user and assistant in turns, to the start of the next
+        response: as the template renders it."""
+        texts, cut = self._cut(*(message["content"] for message in messages))
+        system, user, *rest = texts
+        shown = self._start(system, user)
+        shown += [{"role": message["role"], "content": text} for message, text in zip(messages[2:], rest, strict=True)]
+        return self._encode_parts(self._opened(self._render(shown, generation=True)), cut)
 
     def following(self, user: str, *, response: Sequence[int]) -> tuple[int, ...]:
         """Ids from the end of `response` to the start of the next one.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from engine.rollout.context_manager import ContextManager
 
 
+END_THOUGHT = "</think>"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
     """The state at the start of a turn."""
@@ -118,7 +121,36 @@ class TurnSummary(Section):
         return _first(context, system, prompts.summary_turn(lines, now.observation, actions_left=now.actions_left))
 
 
-ContextWindow = Annotated[FullContext | LastTurns | TurnSummary, Field(discriminator="type")]
+class WithoutThoughts(Section):
+    """Every turn, but of earlier responses only what follows the thought, as templates of reasoning models show them
+    (Qwen3, R1 distillations). Each turn starts a new context: what the model reads, in training as in deployment, is
+    what the template makes of the conversation.
+
+    Earlier responses are encoded again, without their thoughts. One that has no `</think>` is shown whole, as those
+    templates do.
+    """
+
+    type: Literal["without_thoughts"] = "without_thoughts"
+
+    def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
+        if not past:
+            return FullContext().prompt(context, system, past, now)
+        states = [*(turn.state for turn in past[1:]), now]
+        users = [prompts.first_turn(past[0].state.observation, actions_left=past[0].state.actions_left)]
+        users += [_following(turn, state) for turn, state in zip(past, states, strict=True)]
+        answers = [without_thought(turn.text) for turn in past]
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": users[0]}]
+        for answer, user in zip(answers, users[1:], strict=True):
+            messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": user}]
+        return Prompt(ids=list(context.conversation(messages)), fresh=True, messages=messages)
+
+
+def without_thought(response: str) -> str:
+    """What follows the last thought."""
+    return response.rpartition(END_THOUGHT)[2].lstrip("\n")
+
+
+ContextWindow = Annotated[FullContext | LastTurns | TurnSummary | WithoutThoughts, Field(discriminator="type")]
 WINDOWS = union_variants(ContextWindow)
 
 

@@ -76,6 +76,7 @@ def _turn(
         "parse": turn.parsed.case,
         "parsed": turn.parsed.actions,
         "surplus": turn.parsed.surplus,
+        "cut": turn.cut,
         "executed": turn.executed,
         "reward": turn.reward,
         "penalty": turn.penalty,

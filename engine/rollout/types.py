@@ -8,7 +8,8 @@ from typing import Any, Literal
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.prompts import Message
 
-StopReason = Literal["success", "terminated", "max_turns", "max_actions", "context_full", "fault"]
+StopReason = Literal["success", "terminated", "max_turns", "max_actions", "max_tokens", "context_full", "fault"]
+Cut = Literal["", "turn", "trajectory"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Turn:
     info: dict[str, Any] = field(default_factory=dict)
     length_penalty: float = 0.0  # the part of `penalty` for its length
     context_start: int = 0
+    cut: Cut = ""  # the token limit that cut the response off: of one response, or of the trajectory
 
 
 @dataclass(slots=True, kw_only=True)

@@ -98,7 +98,12 @@ class LocalBackend:
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
         model = self.model = learner.model
-        self.context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
+        self.context = ContextManager(
+            tokenizer,
+            think=config.rollout.think,
+            stops=stop_token_ids(model),
+            stop_strings=config.rollout.stop_strings,
+        )
         self.device = model.device.type
         self.parameters = sum(parameter.numel() for parameter in model.parameters())
         self.trainable_parameters = sum(weight.numel() for weight in trainable_parameters(model))
@@ -122,7 +127,13 @@ class LocalBackend:
         check_cancelled: Callable[[], None] = never_cancelled,
     ) -> tuple[list[Trajectory], int]:
         sampler = BatchedSampler(
-            self.model, rows=len(specs), stop_ids=self.context.stop_ids, temperature=temperature, seeds=seeds
+            self.model,
+            rows=len(specs),
+            at_once=self.config.rollout.rows_at_once,
+            stop_ids=self.context.stop_ids,
+            stop_strings=self.context.stop_strings,
+            temperature=temperature,
+            seeds=seeds,
         )
         return self.proxy.rollout(sampler, list(specs), check_cancelled=check_cancelled), sampler.sampled_tokens
 

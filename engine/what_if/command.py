@@ -72,7 +72,12 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     torch.set_num_threads(threads_for(config.threads))
     model, tokenizer = load_policy(config, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
-    context = ContextManager(tokenizer, think=config.rollout.think, stops=stop_token_ids(model))
+    context = ContextManager(
+        tokenizer,
+        think=config.rollout.think,
+        stops=stop_token_ids(model),
+        stop_strings=config.rollout.stop_strings,
+    )
     fork = fork_of(record, request, context, room=environment.max_response_tokens)
 
     limit = context_limit(model, config.rollout.max_context_tokens)
@@ -92,6 +97,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
         model,
         rows=1,
         stop_ids=context.stop_ids,
+        stop_strings=context.stop_strings,
         temperature=request.temperature,
         seeds=[request.seed, WHAT_IF_STREAM],
         on_token=follower.follow_token,

@@ -701,6 +701,7 @@ export interface Turn {
   response: string;
   thought: string;
   parse: string;
+  cut?: "" | "turn" | "trajectory"; // not in records of imported rollouts
   parsed: string[];
   surplus: number;
   executed: string[];

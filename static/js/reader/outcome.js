@@ -25,6 +25,7 @@ export const STOPS = {
   terminated: "The environment ended the episode.",
   max_turns: "No turns were left.",
   max_actions: "No actions were left.",
+  max_tokens: "The trajectory's limit of sampled tokens was reached.",
   context_full: "The context was full.",
   fault: "The environment raised an error.",
 };
@@ -43,7 +44,7 @@ export const isImported = (turn) => !turn.frames.length && turn.response_end ===
  */
 export function outcomeOf(record, index) {
   const turn = record.turns[index];
-  const parts = [fault(turn), surplus(turn), nothingDone(turn), actions(turn), rewards(turn)];
+  const parts = [fault(turn), cut(turn), surplus(turn), nothingDone(turn), actions(turn), rewards(turn)];
   return [...parts.filter((part) => part !== null), ...(index === record.turns.length - 1 ? [ending(record)] : [])];
 }
 
@@ -51,6 +52,16 @@ export function outcomeOf(record, index) {
 function fault({ parse }) {
   if (parse === "ok") return null;
   return html("p", "turn-fault", { textContent: `The response: ${visibleString(PARSE[parse] ?? parse)}.` });
+}
+
+/**
+ * Which limit cut the response off, if one did.
+ * @param {Turn} turn
+ */
+function cut({ cut: limit }) {
+  if (!limit) return null;
+  const textContent = `Cut off by the token limit of ${limit === "turn" ? "a response" : "the trajectory"}.`;
+  return html("p", "muted turn-cut", { textContent });
 }
 
 /** @param {Turn} turn */

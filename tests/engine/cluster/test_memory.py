@@ -57,6 +57,24 @@ def test_one_learner_holds_weights_gradients_and_two_moments_of_four_bytes_each(
     assert found.total == 8216
 
 
+def test_a_moving_average_is_four_bytes_more_for_each_weight_that_trains() -> None:
+    found = of_learner(average=True)
+    assert found.average == 944
+    assert found.lasting == of_learner().lasting + 944
+    assert of_learner(average=True, lora_rank=1).average == of_learner(lora_rank=1).moments // 2
+
+
+def test_no_more_rows_have_a_cache_than_are_decoded_at_once() -> None:
+    """16 x 8 trajectories a step and 256 in the last evaluation, of 5 turns that share a context of 1,024 tokens."""
+    shape = model_shape("tiny")
+    whole, capped = (
+        estimate(build_config({"cluster": {"sampler": "torch"}, "rollout": {"rows_at_once": most}}), shape, gpu=False)
+        for most in (0, 32)
+    )
+    assert (whole.rows, capped.rows) == (256, 32)
+    assert whole.sampler.cache == 8 * capped.sampler.cache
+
+
 def test_activations_in_float32() -> None:
     # of each of 10 tokens: norms 4 x 4 and scales 2 + 2, linear inputs 2 x 4, attention 2 x 4 + 2 x 2, feed-forward
     # 4 x 8, which makes 72 numbers; then the last norm's 3 x 4, the 5 sampled tokens' own 4, and 5 x 10 of each

@@ -17,6 +17,7 @@ from engine.policies.vllm_engine import VllmEngine
 from engine.policies.vllm_sampler import VllmSampler
 from engine.policies.vllm_start import CPU_BATCH
 from engine.rollout.batching import collate
+from engine.rollout.stop_strings import StopStrings
 from engine.rollout.types import Trajectory
 from engine.training.token_values import logprobs_and_entropies
 from tests.engine.policies.vllm_builders import (
@@ -69,6 +70,32 @@ def ours(*, groups: int, group_size: int, temperature: float = 1.0) -> list[Traj
     specs = lakes(groups=groups, group_size=group_size)
     batched = BatchedSampler(tiny()[0], rows=len(specs), stop_ids=tiny_stop_ids(), temperature=temperature, seeds=[1])
     return proxy().rollout(batched, specs)
+
+
+def test_a_stop_string_ends_a_response_with_the_token_that_completes_it(engine: VllmEngine) -> None:
+    """Responses are drawn with seeds of their own, so each is the one without stop strings up to its end."""
+    specs = lakes(groups=4, group_size=2)
+    strings = StopStrings(["</think>"], proxy().context.text)
+
+    def first_responses(stop_strings: StopStrings | None) -> list[Any]:
+        drawn = VllmSampler(
+            engine, rows=8, stop_ids=tiny_stop_ids(), temperature=1.0, seeds=[1], stop_strings=stop_strings
+        )
+        return proxy().rollout(drawn, specs)
+
+    plain, stopped = first_responses(None), first_responses(strings)
+    count = 0
+    for one, other in zip(plain, stopped, strict=True):
+        whole, cut = (each.ids[each.turns[0].response_start : each.turns[0].response_end] for each in (one, other))
+        end = strings.first_end(whole)
+        assert cut == whole[:end]
+        if end is not None:
+            count += 1
+            start = other.turns[0].response_start
+            assert other.turns[0].cut == ""
+            assert other.logprobs[start : start + end] == one.logprobs[start : start + end]
+    assert count >= 4
+    assert engine.open_requests == 0
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])

@@ -9,7 +9,7 @@ from engine.config import RunConfig, build_config
 from engine.policies.batched_sampler import BatchedSampler
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.context_manager import ContextManager
-from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Response, Trajectory
 from tests.engine.models import words
 from tests.engine.talker import talking_model
@@ -20,12 +20,13 @@ WINDOWS = [
     ("last_k_turns", 2),
     ("single_turn_summary", 0),
     ("single_turn_summary", 2),
+    ("without_thoughts", 0),
 ]
 
 
 def window(context: str, turns: int) -> dict[str, Any]:
-    """The settings of a context window; the full one has no number of turns."""
-    return {"type": context} if context == "full" else {"type": context, "turns": turns}
+    """The settings of a context window; some have no number of turns."""
+    return {"type": context} if context in ("full", "without_thoughts") else {"type": context, "turns": turns}
 
 
 def lake_config(
@@ -52,13 +53,22 @@ def proxy_of(config: RunConfig) -> AgentProxy:
     return AgentProxy.of(config.rollout, context_manager(), max_context_tokens=limit)
 
 
-def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:
+def specs_of(config: RunConfig, *, step: int = 1) -> list[EpisodeSpec]:
     rollout = config.rollout
     manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
-    specs = manager.training_batch(step)
-    model = talking_model()
-    stops = context_manager().stop_ids
-    sampler = BatchedSampler(model, rows=len(specs), stop_ids=stops, temperature=1.0, seeds=[1])
+    return manager.training_batch(step)
+
+
+def roll_out(config: RunConfig, *, step: int = 1) -> list[Trajectory]:
+    specs = specs_of(config, step=step)
+    sampler = BatchedSampler(
+        talking_model(),
+        rows=len(specs),
+        at_once=config.rollout.rows_at_once,
+        stop_ids=context_manager().stop_ids,
+        temperature=1.0,
+        seeds=[1],
+    )
     return proxy_of(config).rollout(sampler, specs)
 
 
@@ -97,6 +107,4 @@ class Script:
 
 def say(config: RunConfig, responses: Sequence[str | list[int]]) -> list[Trajectory]:
     """One step's trajectories, in which every member says `responses` in turn."""
-    rollout = config.rollout
-    manager = EnvStateManager(config.environments, groups=rollout.groups, group_size=rollout.group_size, seed=1)
-    return proxy_of(config).rollout(Script(responses), manager.training_batch(1))
+    return proxy_of(config).rollout(Script(responses), specs_of(config))

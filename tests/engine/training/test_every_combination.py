@@ -28,9 +28,10 @@ CONTEXTS: dict[str, dict[str, Any]] = {
     "full": {"type": "full"},
     "last_k_turns": {"type": "last_k_turns", "turns": 2},
     "single_turn_summary": {"type": "single_turn_summary"},
+    "without_thoughts": {"type": "without_thoughts"},
 }
 VALUES = {"top_p": 0.9, "top_k": 0.9, "top_k_absolute": 3, "min_p": 0.9}
-MANY_CONTEXTS = {"last_k_turns", "single_turn_summary"}
+MANY_CONTEXTS = {"last_k_turns", "single_turn_summary", "without_thoughts"}
 
 
 @pytest.fixture(scope="module")
