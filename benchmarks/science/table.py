@@ -50,7 +50,8 @@ def success(result: dict[str, Any], *, final: bool) -> float:
     """Held-out success after the last step (`final`), or before the first."""
     wanted = [one for one in result["evaluations"] if (one["final"] if final else one["step"] == 0)]
     solved: int = sum(one["successes"] for one in wanted)
-    return solved / sum(one["episodes"] for one in wanted)
+    episodes: int = sum(one["episodes"] for one in wanted)
+    return solved / episodes
 
 
 def mean(values: Sequence[float]) -> float:
