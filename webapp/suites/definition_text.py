@@ -18,7 +18,7 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 STARTER = """name = "my-suite"
 title = "My suite"
-description = "What it measures."
+description = ""
 
 [[items]]
 name = "FrozenLake 6x6"
