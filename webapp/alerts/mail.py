@@ -72,11 +72,8 @@ def _about_ending(event: str, data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _runs(data: dict[str, Any]) -> list[str]:
-    counts = data["runs"]
-    return [
-        f"Runs: {counts['total']}, "
-        + ", ".join(f"{count} {state}" for state, count in counts.items() if state != "total" and count)
-    ]
+    counts = {state: count for state, count in sorted(data["runs"].items()) if count and state != "total"}
+    return [", ".join([f"Runs: {data['runs']['total']}", *(f"{count} {state}" for state, count in counts.items())])]
 
 
 def _episodes(data: dict[str, Any]) -> list[str]:

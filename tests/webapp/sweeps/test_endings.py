@@ -129,7 +129,7 @@ def test_the_message_has_the_reason_and_the_runs_by_state(user: User, browser: C
     assert "Out of memory." in data["reason"] and data["url"].endswith(f"/sweeps/{sweep.pk}/")
     subject, body = as_text(message)
     assert subject == "Starboard: failed: kl and steps"
-    assert "Runs: 8, 5 planned, 3 failed" in body and data["url"] in body
+    assert "Runs: 8, 3 failed, 5 planned" in body and data["url"] in body
     assert f'href="/sweeps/{sweep.pk}/"' in browser.get("/settings/notifications/").content.decode()
 
 
