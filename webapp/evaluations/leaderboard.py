@@ -14,11 +14,11 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
 from webapp.evaluations.ties import mark_ties
+from webapp.rates import Rate
 from webapp.runs.models import Run
 from webapp.runs.settings_history import described, settings_histories
 from webapp.runs.states import RunState
 
-BAR = 200  # width of the drawn scale from 0 to 1
 EVALUATION_FIELDS = ("low", "high", "mean_return", "faults", "trained_on")
 RUN_FIELDS = ("colour", "preset", "fork_step", "ancestor_steps", "step", "forked_from__name")
 PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
@@ -53,44 +53,14 @@ class Entry:
     changed_settings: Sequence[str] = ()  # while it was live
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Of the 95% interval of success."""
-        return (self.evaluation.low, self.evaluation.high) if self.evaluation else (0.0, 1.0)
-
-    @property
     def lineage_step(self) -> int:
         """The steps of the evaluated weights, with those of ancestors."""
         return self.step + (self.run.ancestor_steps if self.run else 0)
 
     @property
-    def percent(self) -> str:
-        return percent(self.success)
-
-    @property
-    def percent_low(self) -> str:
-        return percent(self.ends[0])
-
-    @property
-    def percent_high(self) -> str:
-        return percent(self.ends[1])
-
-    @property
-    def bar_x(self) -> str:
-        return f"{self.ends[0] * BAR:.1f}"
-
-    @property
-    def bar_width(self) -> str:
-        low, high = self.ends
-        return f"{(high - low) * BAR:.1f}"
-
-    @property
-    def point_x(self) -> str:
-        return f"{min(max(self.success * BAR - 1.5, 0), BAR - 3):.1f}"
-
-
-def percent(rate: float) -> str:
-    """A rate in percent with one decimal, without the sign: 2,048 episodes have a standard error of about one point."""
-    return f"{rate * 100:.1f}"
+    def rate(self) -> Rate | None:
+        """With its interval, of shown entries."""
+        return Rate(self.success, self.evaluation.low, self.evaluation.high) if self.evaluation else None
 
 
 @dataclass(slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 from django.db.models import Q
 
 from webapp.evaluations.evaluation_difference import Difference, difference
-from webapp.evaluations.leaderboard import percent
 from webapp.evaluations.models import Evaluation
+from webapp.rates import percent
 from webapp.runs.models import Run
 
 SEPARATOR = "@"  # in an address: `<run>@<step>`

@@ -12,6 +12,7 @@ from webapp.leaderboard.columns import Column
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.seed_rows import SeedGroup
 from webapp.leaderboard.standings import Standing
+from webapp.rates import Rate
 
 BAR = 120  # width of the drawn scale from 0 to 1
 
@@ -72,14 +73,9 @@ class Row:
         return Estimate(known[0], *_ends(self.entry, column))
 
     @property
-    def bar(self) -> dict[str, str]:
-        """Positions of the drawn interval."""
-        low, high = self.interval
-        return {
-            "x": f"{low * BAR:.1f}",
-            "width": f"{(high - low) * BAR:.1f}",
-            "point": f"{min(max(self.success * BAR - 1, 0), BAR - 2):.1f}",
-        }
+    def rate(self) -> Rate:
+        """Success as it is drawn."""
+        return Rate(self.success, *self.interval, width=BAR)
 
     @property
     def dots(self) -> list[str]:

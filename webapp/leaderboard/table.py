@@ -10,6 +10,7 @@ from webapp.leaderboard.columns import COLUMNS, Column, shown_in
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.query import BoardQuery
 from webapp.leaderboard.rows import Row
+from webapp.rates import Rate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +71,12 @@ def _table_row(row: Row, columns: list[Column], query: BoardQuery, baseline: int
         difference_title=delta_title(delta, measure) if delta else "",
         is_baseline=row.entry.pk == baseline,
         pin=query.address(baseline=row.entry.pk, page=query.page),
-        over_problems=_percents(row.problem_interval) if row.problem_interval else "",
+        over_problems=Rate(row.success, *row.problem_interval).interval if row.problem_interval else "",
     )
 
 
-def other_rows(board: Board) -> list[tuple[OtherConditions, list[tuple[Entry, str, str]]]]:
-    """Of each other key the entries that are shown, with success and its interval."""
+def other_rows(board: Board) -> list[tuple[OtherConditions, list[tuple[Entry, Rate]]]]:
+    """Of each other key the entries that are shown, with success."""
     return [
-        (one, [(entry, f"{entry.success * 100:.1f}%", _percents((entry.low, entry.high))) for entry in one.entries])
-        for one in board.others
+        (one, [(entry, Rate(entry.success, entry.low, entry.high)) for entry in one.entries]) for one in board.others
     ]
-
-
-def _percents(ends: tuple[float, float]) -> str:
-    return f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}%"

@@ -1,4 +1,4 @@
-"""Evaluations and their items as pages show them: rates in percent, and intervals as drawn bars."""
+"""Evaluations and their items as pages show them."""
 
 from __future__ import annotations
 
@@ -6,42 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.suites.suite import Suite, SuiteItem
+from webapp.rates import Rate, percent
 from webapp.suites.models import ItemResult, SuiteEvaluation
-
-BAR = 200  # width of the drawn scale from 0 to 1
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A success rate with its 95% interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def percent(self) -> str:
-        return _percent(self.value)
-
-    @property
-    def percent_low(self) -> str:
-        return _percent(self.low)
-
-    @property
-    def percent_high(self) -> str:
-        return _percent(self.high)
-
-    @property
-    def bar_x(self) -> str:
-        return f"{self.low * BAR:.1f}"
-
-    @property
-    def bar_width(self) -> str:
-        return f"{(self.high - self.low) * BAR:.1f}"
-
-    @property
-    def point_x(self) -> str:
-        return f"{min(max(self.value * BAR - 1.5, 0), BAR - 3):.1f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +48,7 @@ class ShownItem:
         """k, pass@k and pass^k in percent, of items with several samples."""
         if self.result is None or self.item.samples < 2:
             return []
-        return [(k, _percent(rate), _percent(self.result.pass_all[k])) for k, rate in self.result.pass_at.items()]
+        return [(k, percent(rate), percent(self.result.pass_all[k])) for k, rate in self.result.pass_at.items()]
 
 
 def rate_of(row: ItemResult | SuiteEvaluation) -> Rate | None:
@@ -109,7 +75,3 @@ class Row:
 
 def rows(evaluations: Sequence[SuiteEvaluation]) -> list[Row]:
     return [Row(evaluation) for evaluation in evaluations]
-
-
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f}"

@@ -145,7 +145,7 @@ def test_the_page_shows_the_interval_and_links_to_the_run(browser: Client) -> No
     row = add_evaluation(build_run(name="calm-otter"), successes=61)
     page = browser.get("/leaderboard/").content.decode()
     assert f"/runs/{row.run_id}/" in page
-    assert "95% interval 19.0% to 29.4%" in page
+    assert "95% interval 19.0–29.4%" in page
 
 
 def test_an_empty_leaderboard_explains_how_to_fill_it(browser: Client) -> None:
