@@ -21,6 +21,7 @@ METRICS = (
     MI, ENTROPY, SUCCESS, RETURN, STD, WELL_FORMED, "policy/entropy", "collapse/conditional_entropy_token",
     "collapse/retrieval_above_chance", "rollout/zero_variance_share", "rollout/response_tokens",
 )  # fmt: skip
+GRADIENTS = ("gradient/all/task", "gradient/all/entropy")  # of runs that decompose them
 CPU = "system/process_cpu_cores"
 
 READINGS = 3  # diagnoses that a start and an end are the mean of
@@ -105,7 +106,7 @@ def read_pilot(directory: Path) -> Pilot:
         seed=config.seed,
         steps=len(recording.steps),
         minutes=round(cores / 60, 2),
-        curves={name: curve(recording, name) for name in METRICS},
+        curves={name: found for name in (*METRICS, *GRADIENTS) if (found := curve(recording, name))},
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.scaling.__main__ import filled
 from benchmarks.science.__main__ import FINDINGS
-from benchmarks.science.pilots import ENTROPY, METRICS, MI, STD, SUCCESS, WELL_FORMED, Pilot, read_pilot, thinned
+from benchmarks.science.pilots import ENTROPY, MI, STD, SUCCESS, WELL_FORMED, Pilot, read_pilot, thinned
 from benchmarks.science.plot import COLOURS, plot_curves
 
 HEAD = (
@@ -69,9 +69,9 @@ def as_stored(pilot: Pilot) -> Stored:
         "minutes": pilot.minutes,
         "outcome": pilot.outcome,
         "lost_at": pilot.lost_at,
-        "before": {name: round(pilot.before(name), 4) for name in METRICS},
-        "after": {name: round(pilot.after(name), 4) for name in METRICS},
-        "curves": {name: thinned(pilot.curves[name]) for name in METRICS},
+        "before": {name: round(pilot.before(name), 4) for name in pilot.curves},
+        "after": {name: round(pilot.after(name), 4) for name in pilot.curves},
+        "curves": {name: thinned(points) for name, points in pilot.curves.items()},
     }
 
 
