@@ -70,7 +70,10 @@ def measure(which: str, path: str, options: argparse.Namespace) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{which} could not be measured:\n{done.stderr[-3000:]}")
-    return int(json.loads(done.stdout.splitlines()[-1]))
+    printed = [line for line in done.stdout.splitlines() if line.strip().isdecimal()]  # vLLM logs there as well
+    if not printed:
+        raise SystemExit(f"{which} printed no result:\n{done.stdout[-1500:]}")
+    return int(printed[-1])
 
 
 Start = Callable[[list[int]], Any]  # seeds to a sampler of one rollout
