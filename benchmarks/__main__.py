@@ -22,6 +22,7 @@ COMMANDS = {
     "training_against_trl": ["benchmarks.training_against_trl"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "vllm_engines": ["benchmarks.vllm_engines"],
+    "long_contexts": ["benchmarks.long_contexts"],
     "environments": ["benchmarks.environments"],
     "environment_pools": ["benchmarks.environments.pools"],
     "ingestion": ["benchmarks.ingestion"],

@@ -14,9 +14,10 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.__main__ import main
+from engine.event_lines import line_of
 from engine.events import CheckpointEvaluated, EvaluationCompleted, RunStarted
 from engine.model_export.card import plain
-from engine.model_export.held_out import counted
+from engine.model_export.held_out import counted, held_out_results
 from engine.model_export.licence import licence_of
 from engine.training.checkpoint import load_policy
 from engine.training.session import EXIT_DONE, train
@@ -175,6 +176,14 @@ def test_the_largest_evaluation_of_a_step_counts_and_steps_that_were_made_again_
         evaluated(2, 0.75, episodes=16, kind=CheckpointEvaluated), evaluated(2, 0.5, kind=CheckpointEvaluated),
     ])  # fmt: skip
     assert {step: [one.success for one in found] for step, found in results.items()} == {2: [0.75], 6: [0.5]}
+
+
+def test_a_damaged_line_of_the_record_is_passed_over(tmp_path: Path) -> None:
+    whole = [line_of(evaluated(step, 0.5).stamped(seq=step, time=1.0, attempt=1, epoch=0)) for step in (1, 2)]
+    (tmp_path / "events.jsonl").write_bytes(
+        whole[0].replace(b'"successes":4', b'"successes":7') + b"{half\n" + whole[1]
+    )
+    assert list(held_out_results(tmp_path / "events.jsonl")) == [2]
 
 
 def test_a_licence_is_that_of_the_models_own_card(tmp_path: Path) -> None:
