@@ -58,6 +58,7 @@ class Migration(migrations.Migration):
                 ('scope', models.CharField(choices=[('mine', 'my runs and runs without an owner'), ('all', 'all runs')], default='mine', max_length=4)),
                 ('least_severity', models.CharField(choices=[('watch', 'watch'), ('warn', 'warn'), ('critical', 'critical'), ('dead', 'dead')], default='warn', max_length=8)),
                 ('run_events', models.CharField(choices=[('none', 'no'), ('failed', 'when one fails'), ('ended', 'whenever one ends'), ('all', 'when one starts or ends')], default='none', max_length=6)),
+                ('endings', models.CharField(choices=[('none', 'no'), ('failed', 'when one fails'), ('ended', 'whenever one ends')], default='none', max_length=6)),
                 ('email', models.EmailField(blank=True, default='', max_length=254)),
                 ('email_on', models.BooleanField(default=False)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to=settings.AUTH_USER_MODEL)),

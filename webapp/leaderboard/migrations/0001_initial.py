@@ -16,22 +16,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='PublicLink',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('query', models.TextField(blank=True, default='')),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('shown_as', models.CharField(max_length=12)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='leaderboard_links', to=settings.AUTH_USER_MODEL)),
-                ('suite', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='public_links', to='suites.suite')),
-            ],
-            options={
-                'ordering': ['-created_at', '-pk'],
-            },
-        ),
-        migrations.CreateModel(
             name='Entry',
             fields=[
                 ('evaluation', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='entry', serialize=False, to='suites.suiteevaluation')),
@@ -76,7 +60,47 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'entries',
                 'ordering': ['-success', 'evaluation'],
-                'indexes': [models.Index(fields=['suite', 'key', '-success'], name='leaderboard_suite_i_479fe0_idx'), models.Index(fields=['run', 'key'], name='leaderboard_run_id_25f49d_idx')],
             },
+        ),
+        migrations.CreateModel(
+            name='ProblemTotals',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('order', models.PositiveSmallIntegerField()),
+                ('sums', models.BinaryField()),
+                ('entry', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='problem_totals', to='leaderboard.entry')),
+            ],
+            options={
+                'verbose_name_plural': 'problem totals',
+                'ordering': ['entry', 'order'],
+            },
+        ),
+        migrations.CreateModel(
+            name='PublicLink',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('query', models.TextField(blank=True, default='')),
+                ('digest', models.CharField(max_length=64, unique=True)),
+                ('shown_as', models.CharField(max_length=12)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='leaderboard_links', to=settings.AUTH_USER_MODEL)),
+                ('suite', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='public_links', to='suites.suite')),
+            ],
+            options={
+                'ordering': ['-created_at', '-pk'],
+            },
+        ),
+        migrations.AddIndex(
+            model_name='entry',
+            index=models.Index(fields=['suite', 'key', '-success'], name='leaderboard_suite_i_479fe0_idx'),
+        ),
+        migrations.AddIndex(
+            model_name='entry',
+            index=models.Index(fields=['run', 'key'], name='leaderboard_run_id_25f49d_idx'),
+        ),
+        migrations.AddConstraint(
+            model_name='problemtotals',
+            constraint=models.UniqueConstraint(fields=('entry', 'order'), name='one_row_per_item_of_entry'),
         ),
     ]

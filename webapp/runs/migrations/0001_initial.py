@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
                 ('event_offset', models.BigIntegerField(default=0)),
                 ('last_seq', models.BigIntegerField(default=0)),
+                ('lines_refused', models.PositiveIntegerField(default=0)),
                 ('step', models.PositiveIntegerField(default=0)),
                 ('total_steps', models.PositiveIntegerField(default=0)),
                 ('phase', models.CharField(blank=True, default='', max_length=20)),
@@ -162,6 +163,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+            },
+        ),
+        migrations.CreateModel(
+            name='RecordProblem',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('line', 'Unreadable line'), ('gap', 'Missing events'), ('shorter', 'File cut or replaced'), ('behind', 'Events not in the file')], max_length=10)),
+                ('offset', models.BigIntegerField()),
+                ('reason', models.TextField()),
+                ('line', models.TextField(blank=True, default='')),
+                ('time', models.DateTimeField(default=django.utils.timezone.now)),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='record_problems', to='runs.run')),
+            ],
+            options={
+                'ordering': ['pk'],
             },
         ),
         migrations.CreateModel(
@@ -259,6 +275,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='metricname',
             constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_metric'),
+        ),
+        migrations.AddConstraint(
+            model_name='recordproblem',
+            constraint=models.UniqueConstraint(fields=('run', 'kind', 'offset'), name='one_row_per_record_problem'),
         ),
         migrations.AddIndex(
             model_name='runevent',

@@ -20,6 +20,9 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=80)),
+                ('description', models.TextField(blank=True, default='')),
+                ('notes', models.TextField(blank=True, default='')),
+                ('curves', models.JSONField(blank=True, default=list)),
                 ('preset', models.CharField(default='custom', max_length=60)),
                 ('config', models.JSONField()),
                 ('plan', models.JSONField()),
@@ -29,6 +32,8 @@ class Migration(migrations.Migration):
                 ('priority', models.SmallIntegerField(choices=[(-1000, 'Low'), (0, 'Normal'), (1000, 'High')], default=0)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('stopped_because', models.TextField(blank=True, default='')),
+                ('resumed_at', models.DateTimeField(blank=True, null=True)),
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='environments.environmentversion')),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],
