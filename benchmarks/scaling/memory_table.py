@@ -25,7 +25,8 @@ def memory_table(file: Path) -> str:
     for name, case in CASES.items():
         if name in measured:
             plan, found = case.plan(shape), measured[name]
-            mapped = HALF * found["parameters"]
+            # a single learner maps the whole file, several read their own rows of it
+            mapped = HALF * found["parameters"] if case.learners == 1 else 0
             rows.append([name, str(found["tokens"]), *_pair(while_training(plan), found["training"])])
             rows[-1] += _pair(plan.loading + mapped, found["loading"])
     head = ["case", "tokens at once", "updates: plan", "measured", "measured / plan"]
