@@ -1,0 +1,128 @@
+"""`python -m benchmarks.science.template_collapse`: what the seeds of that sweep say once they are trained.
+
+In how many of them thoughts stop depending on their prompts, what each filter changes seed by seed, and what the alert
+rules say. Reads finished runs and prints tables. A run is collapsed by the definition of
+`docs/findings/slow_collapse.md`, whether it took a hundred steps or fewer. Differences are to the first arm, over the
+seeds that both have, with 95% t intervals; rates have Wilson intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.science.__main__ import ROOT
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.pilots import ENTROPY, MI, SUCCESS, Pilot, read_pilot
+from benchmarks.science.runs import directory_of, is_finished
+from engine.config import DetectorsConfig
+from engine.diagnostics.recordings import read_recording, replay
+from engine.statistics.intervals import Interval
+from engine.statistics.means import t_interval
+from engine.statistics.proportions import wilson
+
+COLLAPSES = ("slow collapse", "fast collapse")
+AT_END = {"MI / ln N": MI, "H(Z\\|X)": ENTROPY, "success": SUCCESS}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One run, and the step of each rule's first alert."""
+
+    pilot: Pilot
+    alerts: Mapping[str, int]
+
+    @property
+    def lost_at(self) -> int | None:
+        return self.pilot.lost_at if self.pilot.outcome in COLLAPSES else None
+
+
+Arms = Mapping[str, Mapping[int, Judged]]  # by label and seed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="folder of the run directories")
+    arms = judged(parser.parse_args().runs)
+    sys.stdout.write(f"{arms_table(arms)}\n\n{differences_table(arms)}\n\n{alerts_table(arms)}\n")
+    return 0
+
+
+def judged(root: Path) -> dict[str, dict[int, Judged]]:
+    experiment = EXPERIMENTS["template_collapse"]
+    found: dict[str, dict[int, Judged]] = {arm.label: {} for arm in experiment.arms}
+    for arm, seed, config in experiment.runs():
+        directory = directory_of(config, root)
+        if is_finished(directory):
+            found[arm.label][seed] = judge(directory)
+    return found
+
+
+def judge(directory: Path) -> Judged:
+    alerts: dict[str, int] = {}
+    for firing in replay(read_recording(directory), DetectorsConfig()):
+        alerts.setdefault(firing.alert.rule, firing.step)
+    return Judged(read_pilot(directory), alerts)
+
+
+def arms_table(arms: Arms) -> str:
+    lines = [f"| arm | seeds | collapsed | median step | {' | '.join(AT_END)} |", "|---" * (4 + len(AT_END)) + "|"]
+    for label, runs in arms.items():
+        steps = [one.lost_at for one in runs.values() if one.lost_at is not None]
+        ends = [[one.pilot.after(metric) for one in runs.values()] for metric in AT_END.values()]
+        cells = [label, len(runs), rate(len(steps), len(runs)), median(steps) if steps else "–", *map(mean, ends)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def differences_table(arms: Arms) -> str:
+    """Of the ends, each arm less the first one of the same seed."""
+    first, *others = arms.items()
+    lines = [f"| less {first[0]} | seeds | {' | '.join(AT_END)} |", "|---" * (2 + len(AT_END)) + "|"]
+    for label, runs in others:
+        shared = sorted(runs.keys() & first[1].keys())
+        ends = [
+            [runs[seed].pilot.after(metric) - first[1][seed].pilot.after(metric) for seed in shared]
+            for metric in AT_END.values()
+        ]
+        lines.append(f"| {label} | {len(shared)} | {' | '.join(map(mean, ends))} |")
+    return "\n".join(lines)
+
+
+def alerts_table(arms: Arms) -> str:
+    """Rules that fired at all. A hit fires before the step from which mutual information was lost."""
+    runs = [one for of in arms.values() for one in of.values()]
+    collapsed = [one for one in runs if one.lost_at is not None]
+    rules = sorted({rule for one in runs for rule in one.alerts})
+    lines = ["| rule | hits | median lead | at or after it | in runs that did not collapse |", "|---|---|---|---|---|"]
+    for rule in rules:
+        leads = [one.lost_at - one.alerts[rule] for one in collapsed if one.lost_at is not None and rule in one.alerts]
+        hits = [lead for lead in leads if lead > 0]
+        false = sum(rule in one.alerts for one in runs if one.lost_at is None)
+        cells = [rule, rate(len(hits), len(collapsed)), median(hits) if hits else "–", len(leads) - len(hits)]
+        lines.append(f"| {' | '.join(map(str, cells))} | {rate(false, len(runs) - len(collapsed))} |")
+    return "\n".join(lines)
+
+
+def rate(count: int, total: int) -> str:
+    return f"{count}/{total} {ends_of(wilson(count, total))}" if total else "–"
+
+
+def mean(values: Sequence[float]) -> str:
+    if not values:
+        return "–"
+    interval = t_interval(values)
+    text = f"{sum(values) / len(values):.3f}"
+    return f"{text} {ends_of(interval)}" if interval else text
+
+
+def ends_of(interval: Interval) -> str:
+    return f"[{interval.low:.2f}, {interval.high:.2f}]"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Arms of the template collapse: how often each collapses, differences by seed, and which alerts came before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.science.pilots import ENTROPY, METRICS, MI, Pilot
+from benchmarks.science.template_collapse import Judged, alerts_table, arms_table, differences_table, judged
+
+LABELS = ["all groups", "0.9 of the std", "0.9 of the variance", "all groups, no slip"]
+
+
+def run(*, mi: float, alerts: dict[str, int] | None = None) -> Judged:
+    """Mutual information goes from 0.9 to `mi` at step 120 of 200; all else stays."""
+    curves = {}
+    for name in METRICS:
+        steps = range(1, 201, 5 if name in (MI, ENTROPY) else 1)
+        curves[name] = [[step, mi if name == MI and step >= 120 else 0.9] for step in steps]
+    pilot = Pilot(name="run", preset="starter", settings={}, seed=1, steps=200, minutes=1.0, curves=curves)
+    return Judged(pilot, alerts or {})
+
+
+ARMS = {
+    "all groups": {1: run(mi=0.1, alerts={"early": 91, "late": 131}), 2: run(mi=0.2, alerts={"late": 121})},
+    "filtered": {1: run(mi=0.8, alerts={"early": 50}), 2: run(mi=0.8)},
+}
+
+
+def test_each_arm_has_its_rate_of_collapse_and_its_median_step() -> None:
+    # both lose it at 121, the first diagnosis from 120 on. 0.1 and 0.2: mean 0.15, standard error 0.05,
+    # t(1) = 12.706: 0.15 +- 0.635
+    lines = arms_table(ARMS).splitlines()
+    assert lines[2].startswith("| all groups | 2 | 2/2 [0.34, 1.00] | 121")
+    assert "| 0.150 [-0.49, 0.79] |" in lines[2]
+    assert lines[3].startswith("| filtered | 2 | 0/2 [0.00, 0.66] | – |")
+
+
+def test_differences_are_taken_seed_by_seed() -> None:
+    # 0.8 - 0.1 and 0.8 - 0.2: mean 0.65 +- 0.635
+    lines = differences_table(ARMS).splitlines()
+    assert lines[0].startswith("| less all groups |")
+    assert lines[2].startswith("| filtered | 2 | 0.650 [0.01, 1.29] |")
+
+
+def test_only_alerts_before_the_loss_are_hits() -> None:
+    lines = alerts_table(ARMS).splitlines()
+    assert lines[2] == "| early | 1/2 [0.09, 0.91] | 30 | 0 | 1/2 [0.09, 0.91] |"  # 121 - 91
+    assert lines[3] == "| late | 0/2 [0.00, 0.66] | – | 2 | 0/2 [0.00, 0.66] |"  # at 121 it is no hit
+
+
+def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path: Path) -> None:
+    arms = judged(tmp_path)
+    assert list(arms) == LABELS
+    assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – |"
