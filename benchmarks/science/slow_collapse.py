@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from benchmarks.scaling.__main__ import filled
@@ -24,6 +25,8 @@ HEAD = (
     "well-formed", "outcome",
 )  # fmt: skip
 CHANGES = (ENTROPY, MI, SUCCESS, STD, WELL_FORMED)
+BONUS = 0.005  # the entropy bonus of the pilots with chance in the environment
+WINDOW = 40  # steps that a column of their table is the mean of
 CURVES = (MI, ENTROPY, SUCCESS, STD)
 
 Stored = dict[str, Any]
@@ -41,7 +44,8 @@ def main() -> int:
     lines = ",\n".join(json.dumps(one) for one in stored)
     data.write_text(f"[{lines}]\n")
     page = options.findings / "slow_collapse.md"
-    page.write_text(filled(page.read_text(), {"pilots": table(stored), "totals": totals(stored)}))
+    tables = {"pilots": table(stored), "totals": totals(stored), "course": course_table(stored)}
+    page.write_text(filled(page.read_text(), tables))
     draw(stored, options.findings / "slow_collapse.svg")
     sys.stdout.write(f"{table(stored)}\n\n{totals(stored)}\n")
     return 0
@@ -84,6 +88,22 @@ def row(one: Stored) -> str:
     settings = ", ".join(f"{short(field)} {value}" for field, value in one["settings"].items())
     cells = [one["name"], f"{one['preset']}: {settings}", one["seed"], one["steps"], f"{one['minutes']:.1f}", *changes]
     return f"| {' | '.join(str(cell) for cell in cells)} | {one['outcome']} |"
+
+
+def course_table(stored: Sequence[Stored]) -> str:
+    """MI / ln N of the pilots with the entropy bonus of the cause, and their H(Z|X) in parentheses."""
+    shown = [one for one in stored if one["settings"].get("loss.entropy_coefficient") == BONUS]
+    starts = range(1, max((one["steps"] for one in shown), default=0) + 1, WINDOW)
+    lines = [f"| steps | {' | '.join(str(start) for start in starts)} |", "|---" * (1 + len(starts)) + "|"]
+    for one in shown:
+        cells = [f"{_within(one, MI, start, '.2f')} ({_within(one, ENTROPY, start, '.1f')})" for start in starts]
+        lines.append(f"| {one['name']} | {' | '.join('' if '–' in cell else cell for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def _within(one: Stored, metric: str, start: int, digits: str) -> str:
+    values = [value for step, value in one["curves"][metric] if start <= step < start + WINDOW]
+    return f"{fmean(values):{digits}}" if values else "–"
 
 
 def short(field: str) -> str:

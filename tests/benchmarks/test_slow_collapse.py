@@ -162,6 +162,16 @@ def test_pilots_of_a_later_session_join_those_that_are_stored(
     assert [one["name"] for one in generate("--drop", "first")] == ["second"]
 
 
+def test_the_course_of_a_pilot_is_in_means_of_forty_steps() -> None:
+    # readings at 1, 21 and 41: 0.9 and 0.7 are in the first column, 0.3 in the second
+    curves = {MI: [[1, 0.9], [21, 0.7], [41, 0.3]], ENTROPY: [[1, 5.0], [21, 6.0], [41, 7.0]]}
+    one = {"name": "one", "steps": 41, "settings": {"loss.entropy_coefficient": 0.005}, "curves": curves}
+    other = {**one, "name": "other", "settings": {}}
+    lines = slow_collapse.course_table([one, other]).splitlines()
+    assert lines[0] == "| steps | 1 | 41 |"
+    assert lines[2:] == ["| one | 0.80 (5.5) | 0.30 (7.0) |"]
+
+
 def test_a_run_without_a_step_is_no_pilot(tmp_path: Path, generate: Callable[..., list[dict[str, Any]]]) -> None:
     write_run(tmp_path / "a" / "empty", steps=0)
     assert generate(str(tmp_path / "a")) == []
@@ -172,3 +182,4 @@ def test_the_page_has_the_table_of_the_stored_pilots() -> None:
     page = (slow_collapse.FINDINGS / "slow_collapse.md").read_text()
     assert slow_collapse.table(stored) in page
     assert slow_collapse.totals(stored) in page
+    assert slow_collapse.course_table(stored) in page
