@@ -103,6 +103,16 @@ def test_a_process_that_exits_is_restarted(one: Installation) -> None:
     assert "web ended unexpectedly" in one.output()
 
 
+def test_a_site_that_keeps_ending_takes_nothing_else_with_it(one: Installation) -> None:
+    worker = one.children()["worker"]
+    for _ in range(4):
+        before = one.children()["web"]
+        os.kill(before, signal.SIGKILL)
+        wait_until(lambda before=before: one.children().get("web", before) != before, seconds=60)
+    assert one.children()["worker"] == worker
+    wait_until(lambda: answers(one), seconds=60)
+
+
 def answers(one: Installation) -> bool:
     try:
         return one.get("/healthz").status == 200

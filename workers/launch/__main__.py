@@ -27,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
 STOP_SECONDS = 10.0
 ENGINE_SECONDS = 30
-RESTART_DELAY = 1.0
 
 
 class Launcher:
@@ -126,16 +125,19 @@ class Launcher:
     def _watch(self) -> None:
         while not self.signals:
             for child in self.children:
-                if child.has_ended() and not self.signals:
-                    self._restart(child)
+                self._look_after(child, time.monotonic())
             time.sleep(0.2)
 
-    def _restart(self, child: Child) -> None:
-        if child.ends_too_often():
-            raise CannotStart(f"{child.name} ends repeatedly. The end of {child.log}:\n{child.last_lines()}")
-        say(f"{child.name} ended unexpectedly and is restarted; see {child.log}.")
-        time.sleep(RESTART_DELAY)
-        child.start()
+    def _look_after(self, child: Child, now: float) -> None:
+        """Whatever becomes of one process, the others and the engines go on."""
+        if not child.has_ended():
+            if child.is_frozen(now):
+                say(f"{child.name} has been suspended for too long and is ended.")
+                child.kill()
+        elif child.restart_at is None:
+            say(f"{child.name} ended unexpectedly and restarts in {child.plan_restart(now):g} s; see {child.log}.")
+        elif now >= child.restart_at and not self.signals:
+            child.start()
 
     def _stop(self) -> None:
         say("Stopping: the site, the worker, the engines." if self.prepared else "Stopping.")

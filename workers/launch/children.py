@@ -7,31 +7,36 @@ import os
 import signal
 import subprocess
 import time
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 LARGEST_LOG = 5_000_000
-RESTARTS, RESTART_WINDOW = 3, 60.0
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a restart; each is twice the one before
+STEADY = 60.0  # seconds that a process has to live before its pauses begin at the first one
+FROZEN = 30.0  # seconds that a process may be suspended
 PR_SET_PDEATHSIG = 1
 
 
 @dataclass
 class Child:
-    """One process, its log, and the times of its starts."""
+    """One process, its log, and when it is restarted. Pauses grow while it keeps ending, so that a process that cannot
+    run costs little, and the others go on."""
 
     name: str
     command: list[str]
     log: Path
     environment: dict[str, str]
     process: subprocess.Popen[bytes] | None = None
-    starts: deque[float] = field(default_factory=lambda: deque(maxlen=RESTARTS))
+    started_at: float = 0.0
+    pause: float = FIRST_PAUSE  # before the next restart
+    restart_at: float | None = None  # of one that has ended
+    suspended_since: float | None = None
 
     def start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LARGEST_LOG:
             self.log.replace(self.log.with_suffix(".log.1"))
-        self.starts.append(time.monotonic())
+        self.started_at, self.restart_at, self.suspended_since = time.monotonic(), None, None
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 self.command,
@@ -46,8 +51,28 @@ class Child:
     def has_ended(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def ends_too_often(self) -> bool:
-        return len(self.starts) == RESTARTS and time.monotonic() - self.starts[0] < RESTART_WINDOW
+    def plan_restart(self, now: float) -> float:
+        """The seconds until its restart, from `now` on."""
+        if now - self.started_at > STEADY:
+            self.pause = FIRST_PAUSE
+        pause, self.pause = self.pause, min(2 * self.pause, LONGEST_PAUSE)
+        self.restart_at = now + pause
+        return pause
+
+    def is_frozen(self, now: float, *, seconds: float = FROZEN) -> bool:
+        """Suspended (SIGSTOP, or a debugger) for so long that nobody can be waiting for it to go on."""
+        if self.process is None or not _is_suspended(self.process.pid):
+            self.suspended_since = None
+            return False
+        if self.suspended_since is None:
+            self.suspended_since = now
+        return now - self.suspended_since >= seconds
+
+    def kill(self) -> None:
+        """Its whole session, at once."""
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def stop(self, seconds: float) -> None:
         """SIGTERM, then after `seconds` SIGKILL to the remaining processes of its session."""
@@ -64,6 +89,13 @@ class Child:
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-count:])
+
+
+def _is_suspended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+    except (OSError, IndexError):
+        return False
 
 
 def end_with_parent() -> None:
