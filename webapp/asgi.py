@@ -13,13 +13,14 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
 from webapp.routing import websocket_urlpatterns  # noqa: E402
+from webapp.security.body_limit import BodyLimit  # noqa: E402
 from webapp.security.guard import OriginGuard  # noqa: E402
 from webapp.security.sockets import KnownSocketsOnly  # noqa: E402
 
 application = OriginGuard(
     ProtocolTypeRouter(
         {
-            "http": _django,
+            "http": BodyLimit(_django),
             "websocket": KnownSocketsOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         }
     )
