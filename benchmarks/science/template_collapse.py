@@ -2,7 +2,8 @@
 
 In how many of them thoughts stop depending on their prompts, what each filter changes seed by seed, and what the alert
 rules say. Reads finished runs and prints tables. A run is collapsed by the definition of
-`docs/findings/slow_collapse.md`, whether it took a hundred steps or fewer. Differences are to the first arm, over the
+`docs/findings/slow_collapse.md`, whether it took a hundred steps or fewer; it may lose its mutual information without
+that, where thoughts vary less, success falls or the format breaks as well. Differences are to the first arm, over the
 seeds that both have, with 95% t intervals; rates have Wilson intervals.
 """
 
@@ -38,7 +39,12 @@ class Judged:
 
     @property
     def lost_at(self) -> int | None:
-        return self.pilot.lost_at if self.pilot.outcome in COLLAPSES else None
+        """The step from which mutual information stays below half of its start."""
+        return self.pilot.lost_at
+
+    @property
+    def collapsed(self) -> bool:
+        return self.pilot.outcome in COLLAPSES
 
 
 Arms = Mapping[str, Mapping[int, Judged]]  # by label and seed
@@ -70,11 +76,14 @@ def judge(directory: Path) -> Judged:
 
 
 def arms_table(arms: Arms) -> str:
-    lines = [f"| arm | seeds | collapsed | median step | {' | '.join(AT_END)} |", "|---" * (4 + len(AT_END)) + "|"]
+    columns = ("arm", "seeds", "MI lost", "median step", "collapsed", *AT_END)
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for label, runs in arms.items():
         steps = [one.lost_at for one in runs.values() if one.lost_at is not None]
         ends = [[one.pilot.after(metric) for one in runs.values()] for metric in AT_END.values()]
-        cells = [label, len(runs), rate(len(steps), len(runs)), median(steps) if steps else "–", *map(mean, ends)]
+        collapsed = rate(sum(one.collapsed for one in runs.values()), len(runs))
+        lost = [rate(len(steps), len(runs)), median(steps) if steps else "–"]
+        cells = [label, len(runs), *lost, collapsed, *map(mean, ends)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 
@@ -96,15 +105,15 @@ def differences_table(arms: Arms) -> str:
 def alerts_table(arms: Arms) -> str:
     """Rules that fired at all. A hit fires before the step from which mutual information was lost."""
     runs = [one for of in arms.values() for one in of.values()]
-    collapsed = [one for one in runs if one.lost_at is not None]
+    lost = [one for one in runs if one.lost_at is not None]
     rules = sorted({rule for one in runs for rule in one.alerts})
-    lines = ["| rule | hits | median lead | at or after it | in runs that did not collapse |", "|---|---|---|---|---|"]
+    lines = ["| rule | hits | median lead | at or after it | in runs that kept it |", "|---|---|---|---|---|"]
     for rule in rules:
-        leads = [one.lost_at - one.alerts[rule] for one in collapsed if one.lost_at is not None and rule in one.alerts]
+        leads = [one.lost_at - one.alerts[rule] for one in lost if one.lost_at is not None and rule in one.alerts]
         hits = [lead for lead in leads if lead > 0]
         false = sum(rule in one.alerts for one in runs if one.lost_at is None)
-        cells = [rule, rate(len(hits), len(collapsed)), median(hits) if hits else "–", len(leads) - len(hits)]
-        lines.append(f"| {' | '.join(map(str, cells))} | {rate(false, len(runs) - len(collapsed))} |")
+        cells = [rule, rate(len(hits), len(lost)), median(hits) if hits else "–", len(leads) - len(hits)]
+        lines.append(f"| {' | '.join(map(str, cells))} | {rate(false, len(runs) - len(lost))} |")
     return "\n".join(lines)
 
 

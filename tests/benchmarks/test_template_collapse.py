@@ -26,13 +26,13 @@ ARMS = {
 }
 
 
-def test_each_arm_has_its_rate_of_collapse_and_its_median_step() -> None:
+def test_each_arm_has_how_often_mutual_information_is_lost_from_which_step_and_how_often_it_collapses() -> None:
     # both lose it at 121, the first diagnosis from 120 on. 0.1 and 0.2: mean 0.15, standard error 0.05,
     # t(1) = 12.706: 0.15 +- 0.635
     lines = arms_table(ARMS).splitlines()
-    assert lines[2].startswith("| all groups | 2 | 2/2 [0.34, 1.00] | 121")
+    assert lines[2].startswith("| all groups | 2 | 2/2 [0.34, 1.00] | 121.0 | 2/2 [0.34, 1.00] |")
     assert "| 0.150 [-0.49, 0.79] |" in lines[2]
-    assert lines[3].startswith("| filtered | 2 | 0/2 [0.00, 0.66] | – |")
+    assert lines[3].startswith("| filtered | 2 | 0/2 [0.00, 0.66] | – | 0/2 [0.00, 0.66] |")
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
@@ -51,4 +51,4 @@ def test_only_alerts_before_the_loss_are_hits() -> None:
 def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path: Path) -> None:
     arms = judged(tmp_path)
     assert list(arms) == LABELS
-    assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – |"
+    assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – |"
