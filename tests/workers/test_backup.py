@@ -16,6 +16,7 @@ from engine.event_lines import parse_event
 from engine.training.checkpoint_folder import checkpoints, is_valid
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config
+from tests.on_postgres import find_programs, server
 from tests.workers.workplace import REPOSITORY, wait_for
 
 RUN = "0123456789"
@@ -25,13 +26,15 @@ PASSWORD = {"STARBOARD_PASSWORD": "a long passphrase of ada"}
 
 
 class Site:
-    """An installation of its own: a data directory, and a SQLite database in it."""
+    """An installation of its own: a data directory, and a SQLite database in it unless another one is given."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, database: str = "") -> None:
         self.directory = directory
         self.environment = {**os.environ, "STARBOARD_DATA_DIR": str(directory), "OMP_NUM_THREADS": "1"} | PASSWORD
         for variable in ("DATABASE_URL", "RUNS_DIR", "REDIS_URL"):
             self.environment.pop(variable, None)
+        if database:
+            self.environment["DATABASE_URL"] = database
 
     def manage(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "manage.py", *arguments]
@@ -120,3 +123,20 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
         archive.add(tmp_path / "about.txt", arcname="about.txt")
     assert "cannot be read" in site.manage("restore", str(tmp_path / "text"), check=False).stderr
     assert "no backup" in site.manage("restore", str(tmp_path / "other.tar"), check=False).stderr
+
+
+@pytest.mark.slow
+def test_a_backup_of_postgresql_is_restored_into_another_server(tmp_path: Path) -> None:
+    programs = find_programs()
+    assert programs is not None, "PostgreSQL is not installed"
+    with server(programs) as database:
+        site = Site(tmp_path / "site", database)
+        site.manage("migrate")
+        site.manage("create_user", "ada")
+        site.ask("from webapp.runs.models import Run; Run.objects.create(name='calm', config={}, state='running')")
+        site.manage("backup", str(tmp_path / "backup.tar"))
+    with server(programs) as database:
+        elsewhere = Site(tmp_path / "elsewhere", database)
+        elsewhere.manage("restore", str(tmp_path / "backup.tar"))
+        assert elsewhere.ask("from webapp.runs.models import Run; print(Run.objects.get().state)") == "stopped"
+        assert elsewhere.ask("from django.contrib.auth.models import User; print(User.objects.get().username)") == "ada"

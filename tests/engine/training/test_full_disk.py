@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +143,5 @@ def test_an_event_waits_and_is_written_once_there_is_room(disk: Path) -> None:
 
 def test_errors_of_other_causes_are_raised_at_once(tmp_path: Path) -> None:
     room = DiskRoom(tmp_path, check_cancelled=lambda: None)
-    shutil.rmtree(tmp_path / "gone", ignore_errors=True)
     with pytest.raises(FileNotFoundError):
         room.write((tmp_path / "gone/file").read_bytes)
