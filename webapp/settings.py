@@ -153,6 +153,8 @@ EMAIL_USE_TLS = environ.flag("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = environ.flag("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = environ.text("EMAIL_FROM", "starboard@localhost")
+PASSWORD_RESET_TIMEOUT = 3600  # seconds
+STARBOARD_CONTACT = environ.text("STARBOARD_CONTACT")  # who helps with accounts, as pages name them
 STARBOARD_WEBHOOK_NETWORKS = environ.networks("STARBOARD_WEBHOOK_NETWORKS")
 
 # Browsers share cookies between the ports of a host; the port in the name separates two installations.

@@ -23,6 +23,7 @@ EVALUATE = "workers.evaluate_checkpoint"
 EVALUATE_SUITE = "workers.evaluate_suite"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
+SEND_RESET_LINK = "workers.send_reset_link"
 SUPERVISION, EVALUATIONS = "supervision", "evaluations"  # queues
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0

@@ -63,6 +63,11 @@ def revoke(user: User, pk: int) -> bool:
     return bool(PersonalToken.objects.filter(user=user, pk=pk, revoked_at=None).update(revoked_at=timezone.now()))
 
 
+def revoke_all(user: User) -> int:
+    """The number of tokens that worked until now."""
+    return PersonalToken.objects.filter(user=user, revoked_at=None).update(revoked_at=timezone.now())
+
+
 def check_token(text: str) -> PersonalToken | Refused:
     """The token that a request has sent, whose use is recorded."""
     body = text[len(PREFIX) : -CHECKSUM]

@@ -34,6 +34,8 @@ HTTP: dict[str, Row] = {
     "accounts/login/": Row(anonymous=OPEN, get=302, post=302),  # redirects to the runs, for signed-in users
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
+    "accounts/password-reset/": Row(anonymous=OPEN, get=200, post=200),  # without a mail server
+    "accounts/password-reset/<uidb64>/<token>/": Row(anonymous=OPEN, get=200, post=200),  # with a wrong token
     "accounts/tokens/": Row(get=200, post=400),
     "models/": Row(get=200),
     "environments/": Row(get=200),

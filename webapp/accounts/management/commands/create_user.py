@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_email
 
 VARIABLE = "STARBOARD_PASSWORD"
 
@@ -25,15 +26,19 @@ class Command(BaseCommand):
             help="may configure environments that reach servers, files or code of this machine",
         )
 
+        parser.add_argument("--email", default="", help="where a link to reset the password is sent")
+
     def handle(self, *args: Any, **options: Any) -> None:
         name = options["name"]
         if User.objects.filter(username=name).exists():
             raise CommandError(
                 f"User {name!r} already exists. Change the password with `manage.py changepassword {name}`."
             )
-        user = User(username=name, is_staff=options["administrator"])
+        user = User(username=name, email=options["email"], is_staff=options["administrator"])
         try:
             User.username_validator(name)
+            if options["email"]:
+                validate_email(options["email"])
             password = os.environ.get(VARIABLE) or getpass("Password: ")
             validate_password(password, user)
         except ValidationError as error:
