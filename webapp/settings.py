@@ -169,7 +169,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = OVER_TLS
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if OVER_TLS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if STARBOARD_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = OVER_TLS and bool(STARBOARD_TRUSTED_PROXIES)
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # probed from within a container
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probed from within a container
 # whether subdomains have TLS, and whether browsers list the domain, is for the owner of the domain to say
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"

@@ -6,11 +6,13 @@ from django.urls import include, path
 
 from webapp import pages
 from webapp.api.views import reference as api_reference
-from webapp.health import healthz
+from webapp.monitoring.health import healthz
+from webapp.monitoring.readiness import readyz
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
     path("glossary/", pages.glossary, name="glossary"),
     path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),

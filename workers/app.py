@@ -47,7 +47,7 @@ def broker_url(redis_url: str) -> str:
     return f"redis+socket://{parts.path}?virtual_host={database}"
 
 
-app = Celery("starboard", include=["workers.tasks", "workers.deliveries", "workers.clock"])
+app = Celery("starboard", include=["workers.tasks", "workers.deliveries", "workers.clock", "workers.presence"])
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,

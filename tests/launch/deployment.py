@@ -1,0 +1,131 @@
+"""A deployment of separate processes, as on a team's machines: Redis, a database, any number of sites and workers."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from tests.launch.installation import REPOSITORY, free_port
+from workers.launch.redis_server import find_server
+
+PATIENCE = 90.0
+INHERITED = ("REDIS_URL", "DATABASE_URL", "RUNS_DIR", "DJANGO_SETTINGS_MODULE")
+
+
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
+        time.sleep(0.1)
+    return value
+
+
+class Deployment:
+    """`with Deployment(tmp_path) as one:`; leaving the block ends all processes that it has started, and engines."""
+
+    def __init__(self, directory: Path, database: str = "", **variables: str) -> None:
+        self.directory = directory
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.redis_port, password = free_port(), secrets.token_hex(8)
+        self.redis_password = password
+        self.environment = {name: value for name, value in os.environ.items() if name not in INHERITED} | {
+            "STARBOARD_DATA_DIR": str(directory / "data"),
+            "REDIS_URL": f"redis://:{password}@127.0.0.1:{self.redis_port}/0",
+            "OMP_NUM_THREADS": "1",
+            **({"DATABASE_URL": database} if database else {}),
+            **variables,
+        }
+
+    def __enter__(self) -> Deployment:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+        self.end_engines()
+
+    def start(self, name: str, *command: str, **variables: str) -> subprocess.Popen[bytes]:
+        with self.log(name).open("ab") as log:
+            process = subprocess.Popen(
+                list(command), cwd=REPOSITORY, env={**self.environment, **variables}, stdout=log, stderr=log
+            )
+        self.processes.append(process)
+        return process
+
+    def start_redis(self) -> subprocess.Popen[bytes]:
+        options = ["--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", ""]
+        return self.start("redis", find_server(), *options, "--requirepass", self.redis_password)
+
+    def start_worker(self, name: str = "worker", *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
+        """Returns when it takes tasks."""
+        before = self.output(name).count(" ready.")
+        process = self.start(name, sys.executable, "-m", "workers", "-n", f"{name}@here", *arguments, **variables)
+        wait_for(lambda: self.output(name).count(" ready.") > before or process.poll() is not None, "a worker")
+        assert process.poll() is None, self.output(name)
+        return process
+
+    def start_site(self, port: int, **variables: str) -> subprocess.Popen[bytes]:
+        """Returns when it answers."""
+        process = self.start(f"site {port}", sys.executable, "-m", "workers.launch.web", PORT=str(port), **variables)
+        wait_for(lambda: process.poll() is not None or answers(port), "a site")
+        assert process.poll() is None, self.output(f"site {port}")
+        return process
+
+    def prepare(self) -> None:
+        """The tables, without a run."""
+        self.manage("migrate")
+
+    def manage(self, *arguments: str) -> str:
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=REPOSITORY, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def ask(self, code: str) -> str:
+        return self.manage("shell", "--no-imports", "-c", code)
+
+    def log(self, name: str) -> Path:
+        return self.directory / f"{name}.log"
+
+    def output(self, name: str) -> str:
+        return self.log(name).read_text() if self.log(name).exists() else ""
+
+    def end_engines(self) -> None:
+        """Those whose run directory is in ours."""
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                command = entry.read_text()
+            except OSError:
+                continue
+            if str(self.directory) in command and "engine" in command:
+                os.kill(int(entry.parent.name), signal.SIGKILL)
+
+
+def get(port: int, path: str, **headers: str) -> tuple[int, str]:
+    """The status and the text, whatever the status is."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def answers(port: int) -> bool:
+    try:
+        get(port, "/healthz")
+    except OSError:
+        return False
+    return True

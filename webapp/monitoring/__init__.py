@@ -1,0 +1,1 @@
+"""What operators and their tools ask: whether a process answers, whether the site can work, and how it is doing."""

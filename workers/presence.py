@@ -1,0 +1,28 @@
+"""Announces a worker while it takes tasks: `/readyz` and `/metrics` of the site say which there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery.signals import worker_ready, worker_shutting_down
+
+from webapp.monitoring.presence import Announcer, Facts
+from webapp.monitoring.readiness import WORKER
+from workers.app import app
+
+_announcers: list[Announcer] = []
+
+
+def facts() -> Facts:
+    return {"queues": sorted(app.amqp.queues.consume_from)}
+
+
+@worker_ready.connect
+def start_announcing(**_: Any) -> None:
+    _announcers.append(Announcer(WORKER, facts))
+
+
+@worker_shutting_down.connect
+def stop_announcing(**_: Any) -> None:
+    while _announcers:
+        _announcers.pop().stop()
