@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "channels",
     "webapp.accounts",
+    "webapp.user_sessions",
     "webapp.environments",
     "webapp.audit",
     "webapp.runs",
@@ -80,6 +81,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "webapp.user_sessions.middleware.SessionUseMiddleware",
     "webapp.accounts.token_middleware.TokenMiddleware",
     "webapp.security.login.SignedInByDefaultMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -162,6 +164,7 @@ SESSION_COOKIE_NAME = f"starboard_session_{PORT}"
 CSRF_COOKIE_NAME = f"starboard_csrf_{PORT}"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_ENGINE = "webapp.user_sessions.store"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 # TLS if all configured origins are https; loopback alone is plain http.
 OVER_TLS = bool(STARBOARD_EXTRA_ORIGINS) and all(o.startswith("https://") for o in STARBOARD_EXTRA_ORIGINS)

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 Update = dict[str, Any]
 RUNS_GROUP = "runs"
+SESSIONS_ENDED = "sessions.ended"  # the type of an update
 SEND_SECONDS = 5.0
 
 
@@ -32,6 +33,10 @@ def what_if_group(pk: int) -> str:
 
 def evaluation_group(pk: int) -> str:
     return f"evaluation.{pk}"
+
+
+def user_group(pk: int) -> str:
+    return f"user.{pk}"
 
 
 def publish_run(run_id: str, seq: int) -> None:
@@ -50,6 +55,11 @@ def publish_evaluation(pk: int) -> None:
     waits."""
     update = {"type": "evaluation.update", "evaluation": pk}
     _publisher().publish(evaluation_group(pk), f"evaluation {pk}", update)
+
+
+def publish_user(pk: int) -> None:
+    """Has the sockets of the user look whether their sessions are still there. Never raises and never waits."""
+    _publisher().publish(user_group(pk), f"user {pk}", {"type": SESSIONS_ENDED})
 
 
 def dropped_updates() -> int:

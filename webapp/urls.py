@@ -17,6 +17,7 @@ urlpatterns = [
     path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
+    path("account/", include("webapp.account_page.urls")),
     path("environments/", include("webapp.environments.urls")),
     path("", include("webapp.alerts.urls")),
     path("trajectories/", include("webapp.trajectories.all_urls")),

@@ -134,7 +134,8 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/reports/"), View("/reports/new/"), View(f"/reports/{world.report.pk}/"),
         View(f"/reports/{world.report.pk}/edit/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
-        View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made), View("/api-reference/"),
+        View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made),
+        View("/account/"), View("/accounts/password-reset/", signed_out), View("/api-reference/"),
     ]  # fmt: skip
 
 

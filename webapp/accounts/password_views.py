@@ -17,9 +17,10 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
+from webapp.accounts.password_forms import OffersToRevokeTokens
 from webapp.accounts.password_reset import admit_request, mail_is_configured, request_mail
-from webapp.accounts.tokens import revoke_all, working_tokens
 from webapp.security.client_address import client_address
+from webapp.user_sessions.services import end_others
 
 TOO_MANY = "Too many requests. Try again in five minutes."
 NOT_SENT = "The mail cannot be sent at the moment. Try again in a few minutes."
@@ -59,24 +60,8 @@ def reset(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/password_reset.html", context, status=status)
 
 
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs alone
-    """With the offer to revoke the tokens of the API, if there are any: a program that needs one should not stop
-    without a word."""
-
-    revoke_tokens = forms.BooleanField(required=False)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.tokens = working_tokens(cast(User, self.user)) if self.user else 0
-        self.fields["revoke_tokens"].label = f"Also revoke my API tokens ({self.tokens})"
-        if not self.tokens:
-            del self.fields["revoke_tokens"]
-
-    def save(self, commit: bool = True) -> User:
-        user = cast(User, super().save(commit))
-        if self.cleaned_data.get("revoke_tokens"):
-            revoke_all(user)
-        return user
+class NewPasswordForm(OffersToRevokeTokens, SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs alone
+    pass
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -89,6 +74,7 @@ class NewPasswordView(PasswordResetConfirmView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
+        end_others(cast(User, self.user), None)
         messages.success(self.request, "The password was changed, and all sessions were ended. Sign in with it.")
         return answer
 

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.forms import SignInForm
 from webapp.accounts.services import Refused, use_token
+from webapp.updates import publish_user
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -49,5 +50,8 @@ password = PasswordView.as_view()
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    user = request.user
     logout(request)
+    if user.pk is not None:
+        publish_user(user.pk)  # closes the sockets of the session
     return redirect(settings.LOGOUT_REDIRECT_URL)

@@ -15,10 +15,10 @@ NOT_FOUND = 4404
 
 
 @database_sync_to_async
-def is_signed_in(scope: dict[str, Any]) -> bool:
-    """By the database, not the scope, which is as old as the socket."""
+def signed_in(scope: dict[str, Any]) -> int | None:
+    """The key of the user. By the database, not the scope, which is as old as the socket."""
     session = scope.get("session")
     if session is None or not session.session_key:
-        return False
+        return None
     store = import_module(settings.SESSION_ENGINE).SessionStore(session.session_key)
-    return bool(get_user(SimpleNamespace(session=store)).is_authenticated)  # type: ignore[arg-type]
+    return get_user(SimpleNamespace(session=store)).pk  # type: ignore[arg-type]

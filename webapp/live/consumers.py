@@ -12,8 +12,9 @@ from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from webapp.live.access import NOT_FOUND, SIGNED_OUT, is_signed_in
+from webapp.live.access import NOT_FOUND, SIGNED_OUT, signed_in
 from webapp.live.listen import Update, listen
+from webapp.updates import SESSIONS_ENDED, user_group
 from webapp.whole_numbers import whole_number
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     1. `connect` refuses users who are not signed in, then starts a listener for the group's updates and a sender.
     2. The sender sends hello, then waits for an update or the next heartbeat, and has the subclass send what is new.
-    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session.
+    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session;
+       an update to the user's group says that one has ended.
     """
 
     channel_layer_alias = "none"  # `listen` does it: the base class would close the socket when the layer fails
@@ -40,8 +42,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.updated = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
         self.closed = False
+        self.session_may_have_ended = False
         self.read_at = 0.0
-        if not await is_signed_in(self.scope):
+        user = await signed_in(self.scope)
+        if user is None:
             await self._refuse(SIGNED_OUT)
             return
         if not await self.prepare():
@@ -49,7 +53,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         await self.accept()
         self.tasks = [
-            asyncio.create_task(listen(self.group, self.receive_update)),
+            asyncio.create_task(listen((self.group, user_group(user)), self._receive)),
             asyncio.create_task(self._send_updates()),
         ]
 
@@ -94,6 +98,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.accept()  # a close code reaches a browser only on an open socket
         await self.close(code=code)
 
+    def _receive(self, update: Update | None) -> None:
+        if update is not None and update["type"] == SESSIONS_ENDED:
+            self.session_may_have_ended = True
+            self.updated.set()
+        else:
+            self.receive_update(update)
+
     async def _send_updates(self) -> None:
         try:
             await self.hello()
@@ -102,6 +113,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             while not self.closed:
                 await self._wait_for_update(beat_at - time.monotonic())
                 if self.closed:  # a cancellation that came together with an update is swallowed
+                    return
+                if self.session_may_have_ended and not await self._is_signed_in():
                     return
                 await self.catch_up()
                 if time.monotonic() >= beat_at:
@@ -120,10 +133,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.updated.clear()
 
     async def _heartbeat(self) -> None:
-        if not await is_signed_in(self.scope):
+        if await self._is_signed_in():
+            await self.beat()
+
+    async def _is_signed_in(self) -> bool:
+        """Closes the socket if not."""
+        self.session_may_have_ended = False
+        if await signed_in(self.scope) is None:
             await self.close(code=SIGNED_OUT)
-            return
-        await self.beat()
+            return False
+        return True
 
 
 def as_text(message: dict[str, Any]) -> str:

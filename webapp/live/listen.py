@@ -1,4 +1,4 @@
-"""Receives the updates of one group for the lifetime of its socket, across outages of Redis.
+"""Receives the updates of some groups for the lifetime of its socket, across outages of Redis.
 
 Channels closes a consumer when the layer raises; here the socket stays open and continues on its heartbeats.
 """
@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from channels.layers import get_channel_layer
@@ -23,30 +23,32 @@ RETRY_SECONDS = 2.0
 CANCEL_SECONDS = 0.5
 
 
-async def listen(group: str, receive: Receive, *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
+async def listen(groups: Sequence[str], receive: Receive, *, rejoin_seconds: float = REJOIN_SECONDS) -> None:
     """Until cancelled. `receive(None)` means that updates may have been missed: at first, and after each outage."""
     while True:
         try:
-            await _listen_while_it_lasts(group, receive, rejoin_seconds)
+            await _listen_while_it_lasts(groups, receive, rejoin_seconds)
         except Exception as error:  # whatever a layer raises: the rows do not depend on it
-            log.info("No updates of %s for now: %s", group, error)
+            log.info("No updates of %s for now: %s", groups[0], error)
         await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _listen_while_it_lasts(group: str, receive: Receive, rejoin_seconds: float) -> None:
+async def _listen_while_it_lasts(groups: Sequence[str], receive: Receive, rejoin_seconds: float) -> None:
     layer: Any = get_channel_layer()
     if layer is None:
         return
     channel = await layer.new_channel()
     try:
         while True:
-            await layer.group_add(group, channel)
-            _leave_if_cancelled()
+            for group in groups:
+                await layer.group_add(group, channel)
+                _leave_if_cancelled()
             receive(None)
             await _receive_until(time.monotonic() + rejoin_seconds, layer, channel, receive)
     finally:
-        with contextlib.suppress(Exception):
-            await layer.group_discard(group, channel)
+        for group in groups:
+            with contextlib.suppress(Exception):
+                await layer.group_discard(group, channel)
 
 
 async def _receive_until(deadline: float, layer: Any, channel: str, receive: Receive) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.contrib.sessions.backends.db import SessionStore
 
 from tests.webapp.live.sockets import Sockets, layers, signed_in_session
 from tests.workers.conftest import redis_url
+from webapp.user_sessions.store import SessionStore
 
 __all__ = ["redis_url"]
 

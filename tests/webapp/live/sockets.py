@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY, get_user_model
-from django.contrib.sessions.backends.db import SessionStore
 
 from tests.webapp.live.browser import Browser
+from webapp.user_sessions.store import SessionStore
 
 
 def layers(address: str, **options: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import pytest
 from channels.db import database_sync_to_async
 from channels_redis.core import RedisChannelLayer
 from django.contrib.auth import get_user_model
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
 from engine.events import PhaseChanged
@@ -23,6 +22,7 @@ from webapp.live.listen import listen
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import RunState
 from webapp.updates import publish_run
+from webapp.user_sessions.store import SessionStore
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.sessions.backends.db import SessionStore
 
 from engine.what_if.request import EVENTS
 from tests.webapp.live.sockets import Sockets
 from webapp.jobs import JobState
 from webapp.runs.models import Run
 from webapp.updates import publish_what_if
+from webapp.user_sessions.store import SessionStore
 from webapp.whatif.models import WhatIf
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("redis_layer")]

@@ -6,7 +6,7 @@ import hashlib
 
 from django.apps import apps
 
-OF_SIGNING_IN = {"session", "user"}  # a visit may record its time
+OF_SIGNING_IN = {"session", "user", "usersession"}  # a visit may record its time
 
 
 def database_digest() -> str:

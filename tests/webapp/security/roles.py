@@ -38,6 +38,7 @@ HTTP: dict[str, Row] = {
     "accounts/password-reset/": Row(anonymous=OPEN, get=200, post=200),  # without a mail server
     "accounts/password-reset/<uidb64>/<token>/": Row(anonymous=OPEN, get=200, post=200),  # with a wrong token
     "accounts/tokens/": Row(get=200, post=400),
+    "account/": Row(get=200, post=400),
     "models/": Row(get=200),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200),

@@ -1,0 +1,97 @@
+"""The page of one's own account: e-mail address, password and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from webapp.account_page.forms import ChangePasswordForm, EmailForm
+from webapp.accounts.tokens import working_tokens
+from webapp.security.client_address import client_address
+from webapp.user_sessions.browsers import browser_name
+from webapp.user_sessions.services import end_others, end_session, sessions_of
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: HttpRequest) -> HttpResponse:
+    """GET shows the page, POST does one of `ACTIONS`."""
+    user = cast(User, request.user)  # anonymous users are redirected to sign in
+    if request.method != "POST":
+        return _page(request, user)
+    action = request.POST.get("action", "")
+    if action not in ACTIONS:
+        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
+    return ACTIONS[action](request, user)
+
+
+def _change_email(request: HttpRequest, user: User) -> HttpResponse:
+    form = EmailForm(user, request.POST, address=client_address(request))
+    if not form.is_valid():
+        return _page(request, user, email_form=form)
+    form.save()
+    messages.success(request, "The e-mail address was saved.")
+    return redirect("account:page")
+
+
+@transaction.atomic
+def _change_password(request: HttpRequest, user: User) -> HttpResponse:
+    form = ChangePasswordForm(user, request.POST, address=client_address(request))
+    if not form.is_valid():
+        return _page(request, user, password_form=form)
+    form.save()
+    update_session_auth_hash(request, user)
+    end_others(user, request.session.session_key)
+    messages.success(request, "The password was changed, and all other sessions were ended.")
+    return redirect("account:page")
+
+
+def _end(request: HttpRequest, user: User) -> HttpResponse:
+    if end_session(user, request.POST.get("session", "")):
+        messages.success(request, "The session was ended. Pages that it has open are closed.")
+    return redirect("account:page")
+
+
+def _end_others(request: HttpRequest, user: User) -> HttpResponse:
+    ended = end_others(user, request.session.session_key)
+    messages.success(request, f"{ended} other session{' was' if ended == 1 else 's were'} ended.")
+    return redirect("account:page")
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, User], HttpResponse]] = {
+    "email": _change_email,
+    "password": _change_password,
+    "end": _end,
+    "end_others": _end_others,
+}
+
+
+def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
+    """With a form that has errors, or else new ones."""
+    sessions = [
+        {
+            "handle": one.handle,
+            "browser": browser_name(one.browser),
+            "address": one.address,
+            "started_at": one.started_at,
+            "last_used_at": one.last_used_at,
+            "is_this": one.pk == request.session.session_key,
+        }
+        for one in sessions_of(user)
+    ]
+    context = {
+        "email_form": EmailForm(user),
+        "password_form": ChangePasswordForm(user),
+        "has_password": user.has_usable_password(),
+        "sessions": sessions,
+        "tokens": working_tokens(user),
+        **forms,
+    }
+    return render(request, "account_page/page.html", context, status=422 if forms else 200)
