@@ -1,4 +1,4 @@
-"""Removes rows of pruned checkpoints and expired sessions, and empties SQLite's write-ahead log."""
+"""Removes rows of pruned checkpoints, expired sessions and directories of deleted runs, and empties SQLite's log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
+from webapp.run_pages import removal
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.bridge import drop_lost_checkpoints
@@ -18,6 +19,7 @@ def run_housekeeping() -> None:
     for run in Run.objects.filter(state__in=SUPERVISED):
         drop_lost_checkpoints(run)
     call_command("clearsessions")
+    removal.sweep()
     empty_write_ahead_log()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import (
     comparisons,
+    deletion,
     evaluations,
     exports,
     ingestion,
@@ -23,6 +24,7 @@ from webapp.api.resources import (
 RESOURCES = (
     runs.resource,
     steering.resource,
+    deletion.resource,
     telemetry.resource,
     verdicts.resource,
     recorded.resource,

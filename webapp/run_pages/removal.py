@@ -15,26 +15,40 @@ from django.utils import timezone
 
 from engine.forking import copies_of
 from webapp.audit.services import Actor, who
+from webapp.broker import send_task
 from webapp.jobs import LIVE
 from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.states import TERMINAL
+from webapp.suites.models import SuiteEvaluation
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
 from webapp.whatif.models import WhatIf
+from workers.app import HOUSEKEEP
 
 log = logging.getLogger(__name__)
 
+DOOMED = ".deleted-"  # how directories that are being removed begin
+LARGE = 1 << 30  # bytes, which take longer than a request should
 BLOCK = 512  # bytes, the unit of st_blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What deleting a run would free on disk, and why it cannot be deleted: empty if it can."""
+    """What deleting a run would free on disk, and why it cannot be deleted: empty if it can. Bytes of `shared` stay,
+    since other runs have links to the same files; `record` is what is neither trajectories nor checkpoints."""
 
     run: Run
     freed: int
-    shared: int  # bytes that stay, since other runs have links to the same files
+    shared: int
     refusal: str
+    trajectories: int
+    checkpoints: int
+    forks: int  # that lose the link to their origin, and keep what they start from
+    evaluations: int  # on suites, which keep their results
+
+    @property
+    def record(self) -> int:
+        return self.freed - self.trajectories - self.checkpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +67,24 @@ def removals(runs: Iterable[Run]) -> list[Removal]:
     found: list[Removal] = []
     for run in chosen:
         freed, shared = disk_bytes(run.directory)
-        found.append(Removal(run=run, freed=freed, shared=shared, refusal=_refusal(run, needed.get(run.pk, []))))
+        found.append(
+            Removal(
+                run=run,
+                freed=freed,
+                shared=shared,
+                refusal=_refusal(run, needed.get(run.pk, [])),
+                trajectories=disk_bytes(run.directory / "trajectories")[0],
+                checkpoints=disk_bytes(run.directory / "checkpoints")[0],
+                forks=Run.objects.filter(forked_from=run).exclude(pk__in=[one.pk for one in chosen]).count(),
+                evaluations=SuiteEvaluation.objects.filter(run=run).count(),
+            )
+        )
     return found
 
 
 def delete(run: Run, user: Actor) -> Deletion:
-    """Deletes the run, which `removals` does not refuse. Its rows go first: no page shows a run without files."""
+    """Deletes the run, which `removals` does not refuse. Its rows go first: no page shows a run without files. A large
+    directory is removed by a worker, and whatever a crash leaves by `sweep`."""
     freed, _ = disk_bytes(run.directory)
     with transaction.atomic():
         # whoever resumes the run from now on waits, and then finds none
@@ -71,7 +97,9 @@ def delete(run: Run, user: Actor) -> Deletion:
         Run.objects.filter(pk=run.pk).delete()
         transaction.on_commit(lambda: publish_run(run.pk, 0))
     try:
-        _remove_directory(Path(settings.RUNS_DIR), run.pk)
+        doomed = _set_aside(Path(settings.RUNS_DIR), run.pk)
+        if doomed is not None and not (freed >= LARGE and send_task(HOUSEKEEP, otherwise=f"{doomed} stays for now")):
+            shutil.rmtree(doomed)
     except OSError as error:
         reason = error.strerror or str(error)
         log.warning("The directory of the deleted run %s remains: %s", run.pk, reason)
@@ -121,10 +149,27 @@ def _needed_by_forks(deleted: set[str]) -> dict[str, list[Run]]:
     return needed
 
 
-def _remove_directory(root: Path, run_id: str) -> None:
-    """Under another name first, so that nothing finds half a run."""
-    directory, doomed = root / run_id, root / f".deleted-{run_id}"
+def _set_aside(root: Path, run_id: str) -> Path | None:
+    """Under another name, so that nothing finds half a run; None if there is no directory."""
+    directory, doomed = root / run_id, root / f"{DOOMED}{run_id}"
     if directory.is_symlink() or not directory.is_dir():
-        return
+        return None
     directory.rename(doomed)
-    shutil.rmtree(doomed)
+    return doomed
+
+
+def sweep() -> int:
+    """Removes the directories of deleted runs that are still there: large ones, and those that a crash has left.
+    Returns how many there were."""
+    root = Path(settings.RUNS_DIR)
+    names = {path.name for path in root.iterdir()} if root.is_dir() else set()
+    gone = names & set(DeletedRun.objects.values_list("pk", flat=True))
+    for run_id in gone - set(Run.objects.filter(pk__in=gone).values_list("pk", flat=True)):  # one may be restored
+        _set_aside(root, run_id)
+    doomed = [path for path in root.glob(f"{DOOMED}*") if path.is_dir() and not path.is_symlink()]
+    for path in doomed:
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            log.warning("The directory of a deleted run remains: %s", error)
+    return len(doomed)

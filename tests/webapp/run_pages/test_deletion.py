@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 
 from tests.webapp.runs.rows import a_run, report
-from webapp.run_pages.removal import disk_bytes, removals
-from webapp.runs.models import Run, StepMetrics
+from webapp.run_pages import removal
+from webapp.run_pages.removal import disk_bytes, removals, sweep
+from webapp.runs.models import DeletedRun, Run, StepMetrics
 from webapp.runs.states import RunState
 
 pytestmark = pytest.mark.django_db
@@ -110,3 +111,76 @@ def test_archiving_says_that_files_stay(browser: Client) -> None:
     page = browser.post("/runs/bulk/", {"action": "archive", "run": [run.pk]}, follow=True).content.decode()
     assert "Archived 1 run. Their files stay: deleting them would free 6" in page
     assert run.directory.is_dir()
+
+
+def test_a_confirmation_says_what_is_freed_by_kind_and_which_forks_stay(browser: Client) -> None:
+    run = a_finished_run()
+    write(run.directory / "trajectories" / "train" / "step_1.jsonl.zst", 20 * KIB)
+    write(run.directory / "events.jsonl", 8 * KIB)
+    [found] = removals([run])
+    # of blocks of 4 KiB: 64 KiB of weights and a manifest, which some file systems store without a block
+    assert found.trajectories == 20 * KIB
+    assert 64 * KIB <= found.checkpoints <= 68 * KIB
+    assert 8 * KIB <= found.record <= 12 * KIB
+    assert found.freed == found.record + found.trajectories + found.checkpoints
+    a_fork_of(run, copied=True)
+    page = delete(browser, run, confirmed=False)
+    assert "1 fork keeps the checkpoint, and loses this origin." in page
+
+
+def test_the_page_of_a_run_offers_to_delete_it(browser: Client) -> None:
+    run = a_finished_run()
+    page = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert 'name="action" value="delete"' in page
+
+
+def test_directories_that_a_crash_has_left_are_swept(browser: Client, runs_directory: Path) -> None:
+    kept, before, within = a_finished_run("kept"), a_finished_run("before"), a_finished_run("within")
+    for run in (before, within):  # the rows are gone; the process died before the directory was set aside, and after
+        DeletedRun.objects.create(pk=run.pk, name=run.name, who="ada", freed=1)
+        Run.objects.filter(pk=run.pk).delete()
+    within.directory.rename(runs_directory / f".deleted-{within.pk}")
+    assert sweep() == 2
+    assert [path.name for path in runs_directory.iterdir()] == [kept.pk]
+    assert sweep() == 0
+
+
+def test_the_directory_of_a_run_that_was_restored_is_not_swept(runs_directory: Path) -> None:
+    run = a_finished_run()
+    DeletedRun.objects.create(pk=run.pk, name=run.name, who="ada", freed=1)
+    assert sweep() == 0
+    assert run.directory.is_dir()
+
+
+def test_a_large_directory_is_left_to_a_worker(
+    browser: Client, runs_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(removal, "LARGE", 32 * KIB)
+    run = a_finished_run()
+    delete(browser, run)
+    assert [path.name for path in runs_directory.iterdir()] == [f".deleted-{run.pk}"]
+    sweep()
+    assert not list(runs_directory.iterdir())
+
+
+def api_delete(browser: Client, run: Run, **body: bool) -> tuple[int, dict[str, object]]:
+    answer = browser.post(f"/api/v1/runs/{run.pk}/delete", json.dumps(body), "application/json")
+    return answer.status_code, answer.json()
+
+
+def test_the_api_says_what_would_be_freed_and_deletes_with_a_confirmation(browser: Client) -> None:
+    run = a_finished_run()
+    status, answer = api_delete(browser, run)
+    assert (status, answer["deleted"]) == (200, False)
+    assert run.directory.is_dir()
+    status, answer = api_delete(browser, run, confirm=True)
+    assert (status, answer["deleted"]) == (200, True)
+    assert not run.directory.exists()
+    assert DeletedRun.objects.get(pk=run.pk).who == "ada"
+
+
+def test_the_api_refuses_to_delete_a_live_run(browser: Client) -> None:
+    run = a_run("live", RunState.RUNNING)
+    status, answer = api_delete(browser, run, confirm=True)
+    assert status == 409
+    assert "It is running. Stop it first." in str(answer["error"])

@@ -186,6 +186,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/finish/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/queue-position/?$": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/delete/?$": Row(anonymous=JSON_401, get=405, post=400),
 }
 
 # The code that closes an anonymous user's socket; a signed-in user's is accepted.
