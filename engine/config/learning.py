@@ -43,6 +43,13 @@ class LossConfig(Section):
     entropy_coefficient: float = Field(
         0.001, ge=0, le=10, description="Entropy bonus. Too high breaks the response format. 0 turns it off."
     )
+    entropy_target: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description="Mean entropy of trained tokens, in nats, above which a step has no entropy bonus: entropy is kept "
+        "up without growing on. policy/entropy shows it. 0: every step has the bonus.",
+    )
     kl_coefficient: float = Field(
         0.0,
         ge=0,

@@ -17,6 +17,7 @@ from engine.errors import ConfigError
 LIVE_FIELDS = (
     "optimizer.learning_rate",
     "loss.entropy_coefficient",
+    "loss.entropy_target",
     "loss.kl_coefficient",
     "filter",
     "detectors.rules",

@@ -136,6 +136,12 @@ OPTIM = (
         bad="For the small model, near 0.001: about half of all runs collapse there.",
     ),
     Metric(
+        name="optim/entropy_coefficient", section="optim", title="Entropy coefficient", low=0,
+        meaning="Coefficient of the entropy bonus at this step: 0 where the policy has more entropy than "
+        "loss.entropy_target.",
+        bad="At its full value in every step while entropy falls: the coefficient is too small for the target.",
+    ),
+    Metric(
         name="optim/skipped_updates", section="optim", title="Skipped updates", unit="updates", low=0, better="lower",
         meaning="Updates of the step, the critic's included, that were skipped because a gradient was not finite. "
         "Weights and optimiser state are unchanged.",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import losses
+from engine.algorithms.entropy_bonus import entropy_coefficient
 from engine.algorithms.group_scores import group_scores
 from engine.config import RunConfig
 from engine.diagnostics.gradients import COMPONENTS, Losses, bucket_metrics, buckets_by_reward_std, gradient_norms
@@ -31,8 +32,9 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
     parameters = trainable_parameters(learner.model)
     was_training = learner.model.training
     learner.model.eval()
+    bonus = entropy_coefficient(config.loss, batch)
     norms = [
-        gradient_norms(_losses(learner, batch.rows(rows), advantages[rows], config), parameters)
+        gradient_norms(_losses(learner, batch.rows(rows), advantages[rows], config, bonus), parameters)
         for rows in ((batch.groups == group).nonzero().squeeze(-1) for group in batch.groups.unique())
     ]
     learner.model.train(was_training)
@@ -42,8 +44,10 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
     return bucket_metrics(norms, stds, buckets)
 
 
-def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig) -> Iterator[Losses]:
-    """The terms of one group's loss with their coefficients, for each micro-batch."""
+def _losses(
+    learner: Learner, group: Batch, advantages: Tensor, config: RunConfig, bonus: float
+) -> Iterator[Losses]:
+    """The terms of one group's loss with their coefficients, for each micro-batch; `bonus` is that of entropy."""
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)
     most = tokens_per_forward(config.optimizer, learner.model.device)
@@ -65,9 +69,8 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
             normalizer=total,
         ).loss
         found: dict[str, Tensor] = {"task": task}
-        if loss.entropy_coefficient:
-            bonus = losses.aggregate(entropies, part.mask, loss.aggregation.type, normalizer=total)
-            found["entropy"] = -loss.entropy_coefficient * bonus
+        if bonus:
+            found["entropy"] = -bonus * losses.aggregate(entropies, part.mask, loss.aggregation.type, normalizer=total)
         start = learner.reference_logprobs(part) if loss.kl_coefficient else None
         if start is not None:
             kl = losses.kl_penalty(logprobs, start, loss.kl_kind)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from engine.algorithms import losses
+from engine.algorithms.entropy_bonus import entropy_coefficient
 from engine.algorithms.variants.base import CriticConfig
 from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
@@ -143,6 +144,7 @@ class Learner:
         sampled so far, for a warm-up by tokens."""
         meter = Meter()
         rate = self._set_learning_rate(step, tokens)
+        bonus = entropy_coefficient(self.config.loss, batch)
         self.model.train()
         if self.critic is not None:
             self.critic.train()
@@ -151,13 +153,13 @@ class Learner:
             if self.critic is not None and values is not None and returns is not None:
                 self._update_critic(batch, rows, values, returns, meter)
             if self.critic_settings is None or step > self.critic_settings.warmup_steps:
-                self._update_policy(batch, rows, advantages, meter, first=first)
+                self._update_policy(batch, rows, advantages, meter, bonus=bonus, first=first)
             first = False
         self.model.eval()
         if self.critic is not None:
             self.critic.eval()
         metrics = meter.means()
-        metrics["optim/learning_rate"] = rate
+        metrics |= {"optim/learning_rate": rate, "optim/entropy_coefficient": bonus}
         return metrics
 
     def _mini_batches(self, rows: int, shuffle: torch.Generator) -> Iterator[Tensor]:
@@ -173,7 +175,10 @@ class Learner:
         some = [part for part in parts if batch.mask[part].any()]
         return self.share.split(some) if some else []
 
-    def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
+    def _update_policy(
+        self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, bonus: float, first: bool
+    ) -> None:
+        """One mini-batch; `bonus` is the coefficient of the entropy bonus."""
         loss_config = self.config.loss
         aggregation = loss_config.aggregation
         total = losses.loss_normalizer(batch.mask[rows], aggregation.type, length=aggregation.constant)
@@ -194,8 +199,8 @@ class Learner:
                 aggregation=aggregation.type,
                 normalizer=total,
             )
-            bonus = losses.aggregate(entropies, part.mask, aggregation.type, normalizer=total)
-            loss = policy.loss - loss_config.entropy_coefficient * bonus
+            entropy = losses.aggregate(entropies, part.mask, aggregation.type, normalizer=total)
+            loss = policy.loss - bonus * entropy
             start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
             if start is not None:
                 kl = losses.kl_penalty(logprobs, start, loss_config.kl_kind)

@@ -28,7 +28,7 @@ from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import without_moves
-from webapp.runs.states import TERMINAL, Request, RunState, sources_of
+from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
 from workers.app import SUPERVISE
 
@@ -239,7 +239,9 @@ def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | 
     """
     values = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
     values |= {"lease_holder": "", "lease_expires": None, **(also or {})}
-    queued = move(run, RunState.QUEUED, reason=reason, epoch=epoch, attempt=run.attempt, also=values)
+    queued = move(
+        run, RunState.QUEUED, reason=reason, sources=SUPERVISED, epoch=epoch, attempt=run.attempt, also=values
+    )
     if queued:
         transaction.on_commit(lambda: enqueue(run.pk))
     return queued
