@@ -44,9 +44,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
     return bucket_metrics(norms, stds, buckets)
 
 
-def _losses(
-    learner: Learner, group: Batch, advantages: Tensor, config: RunConfig, bonus: float
-) -> Iterator[Losses]:
+def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfig, bonus: float) -> Iterator[Losses]:
     """The terms of one group's loss with their coefficients, for each micro-batch; `bonus` is that of entropy."""
     loss, temperature = config.loss, config.rollout.temperature
     total = losses.loss_normalizer(group.mask, loss.aggregation.type, length=loss.aggregation.constant)

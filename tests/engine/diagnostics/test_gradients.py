@@ -170,6 +170,15 @@ def test_a_component_without_a_coefficient_is_0() -> None:
     assert found["gradient/all/entropy"] == found["gradient/all/kl"] == 0.0 < found["gradient/all/task"]
 
 
+def test_entropy_has_no_gradient_above_its_target() -> None:
+    # the batch was sampled with an entropy of 0.5 nats a token
+    batch = replace(batch_of(RETURNS), entropies=torch.full((len(batch_of(RETURNS)),), 0.5))
+    for target, acts in ((0.6, True), (0.4, False)):
+        config = config_of(loss={"entropy_coefficient": 0.01, "entropy_target": target})
+        found = gradient_metrics(learner_of(config), batch, config)
+        assert (found["gradient/all/entropy"] > 0) == acts
+
+
 def test_the_task_gradient_is_scaled_as_the_filter_scales_the_loss_and_the_regularizers_are_not() -> None:
     config = config_of()
     learner, batch = learner_of(config), batch_of(RETURNS)

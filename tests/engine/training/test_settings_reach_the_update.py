@@ -80,6 +80,29 @@ def test_entropy_bonus_and_kl_are_aggregated_like_the_loss(aggregation: str) -> 
         assert_multiple(found, plain, factor[aggregation])
 
 
+def test_the_entropy_bonus_acts_up_to_the_target_and_not_above() -> None:
+    # trajectories of 1 and 2 nats a token weigh by their trained tokens; a target above every mean changes nothing
+    made = made_up_batch()
+    tokens = made.mask.sum(dim=1)
+    batch = replace(made, entropies=torch.tensor([1.0, 2.0]).repeat(len(made))[: len(made)])
+    mean = float((batch.entropies * tokens).sum() / tokens.sum())
+    always, never, at_target, above = (
+        gradient(batch, loss={"entropy_coefficient": coefficient, "entropy_target": target})
+        for coefficient, target in ((0.5, 0), (0, 0), (0.5, mean + 0.01), (0.5, mean - 0.01))
+    )
+    assert_multiple(at_target, always, 1.0)
+    assert_multiple(above, never, 1.0)
+    assert max(float((one - other).abs().max()) for one, other in zip(always, never, strict=True)) > 1e-4
+
+
+def test_the_entropy_coefficient_in_force_is_reported() -> None:
+    batch = replace(made_up_batch(), entropies=torch.full((len(made_up_batch()),), 1.5))
+    for target, expected in ((0.0, 0.5), (1.6, 0.5), (1.4, 0.0)):
+        config = learner_config(loss={"entropy_coefficient": 0.5, "entropy_target": target})
+        _, metrics = update(Learner(small_model(), config), batch, step=1, scale=1.0)
+        assert metrics["optim/entropy_coefficient"] == expected
+
+
 def test_importance_weights_multiply_the_gradient() -> None:
     # the sampler was ln 2 surer of each token than the learner: weights are 1/2
     batch = replace(made_up_batch(), rescored=True)
