@@ -53,5 +53,7 @@ def lines(report: ModelReport) -> Iterator[str]:
             yield "  no system role: the system prompt is part of the first user message"
         if report.template.opens_thought:
             yield "  the template opens <think> itself"
+        shown = "hides" if report.template.hides_thoughts else "shows"
+        yield f"  the template {shown} earlier thoughts: rollout.context.type={report.template.context} matches it"
         yield "  a first prompt:"
         yield from (f"    {line}" for line in report.template.example.splitlines())

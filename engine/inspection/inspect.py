@@ -92,6 +92,8 @@ def _template(path: str, chat_template: str) -> TemplateReport:
         example=example,
         system_role=context.has_system_role,
         opens_thought=context.opens_thought,
+        hides_thoughts=context.hides_thoughts,
+        context="without_thoughts" if context.hides_thoughts else "full",
         turn_end=context.text([context.turn_end]),
         stops=sorted(context.text([token]) for token in context.stop_ids),
         special=list(tokenizer.all_special_tokens),

@@ -12,6 +12,8 @@ class TemplateReport:
     example: str
     system_role: bool  # else the system prompt is part of the first user message
     opens_thought: bool  # the template writes <think> itself
+    hides_thoughts: bool  # those of earlier responses are left out of later prompts
+    context: str  # the `rollout.context.type` whose prompts are those of the template
     turn_end: str
     stops: list[str]
     special: list[str]

@@ -26,6 +26,7 @@ OPEN_THOUGHT = prompts.opener(think=True)
 _OPEN_THOUGHT = re.compile(rf"{OPEN_THOUGHT}\s*\Z")
 _PRIVATE_USE = range(0x100000, 0x10FFFE)  # characters of Unicode without a meaning
 _SYSTEM = "\u2063system-words\u2063"
+_THOUGHT = "\u2063thought-words\u2063"
 _USER, _RESPONSE, _NEXT = "\u2063user-words\u2063", "\u2063response-words\u2063", "\u2063next-words\u2063"
 
 
@@ -158,15 +159,25 @@ class ContextManager:
         """Whether the template opens the thought itself."""
         return bool(_OPEN_THOUGHT.search(self._after_user))
 
-    def _probe_template(self) -> tuple[str, str]:
-        """The template's text between a response and the next user message, and after that message."""
+    @property
+    def hides_thoughts(self) -> bool:
+        """Whether the template leaves the thoughts of earlier responses out, but not what follows them (Qwen3, R1
+        distillations)."""
+        text = self._render_second_turn(f"<think>\n{_THOUGHT}\n</think>\n\n{_RESPONSE}")
+        return _RESPONSE in text and _THOUGHT not in text
+
+    def _render_second_turn(self, response: str) -> str:
         messages = [
             {"role": "user", "content": _USER},
-            {"role": "assistant", "content": _RESPONSE},
+            {"role": "assistant", "content": response},
             {"role": "user", "content": _NEXT},
         ]
+        return self._render(messages, generation=True)
+
+    def _probe_template(self) -> tuple[str, str]:
+        """The template's text between a response and the next user message, and after that message."""
         try:
-            text = self._render(messages, generation=True)
+            text = self._render_second_turn(_RESPONSE)
             after_response, after_user = text.split(_RESPONSE)[1].split(_NEXT)
         except (ValueError, IndexError, TemplateError) as error:
             raise ModelError(

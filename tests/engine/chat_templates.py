@@ -12,13 +12,21 @@ ALTERNATE = (
     "{{ raise_exception('roles must alternate') }}{% endif %}"
 )
 CHATML = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+# thoughts are shown after the last message of the user only
+HIDING_CHATML = (
+    "{% set last = namespace(user=0) %}{% for message in messages %}{% if message.role == 'user' %}"
+    "{% set last.user = loop.index0 %}{% endif %}{% endfor %}"
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{% if message.role != 'assistant' %}{{ message.content }}{% else %}"
+    "{% set parts = message.content.split('</think>') %}"
+    "{% if loop.index0 > last.user and parts | length > 1 %}"
+    "<think>\n{{ parts[0].split('<think>')[-1].strip('\n') }}\n</think>\n\n{% endif %}"
+    "{{ parts[-1].lstrip('\n') }}{% endif %}<|im_end|>\n{% endfor %}"
+)
 TEMPLATES = {
     "Qwen2.5": f"{CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}",
-    # earlier reasoning is left out
-    "Qwen3": "{% for message in messages %}<|im_start|>{{ message.role }}\n"
-    "{{ message.content.split('</think>')[-1] if message.role == 'assistant' else message.content }}<|im_end|>\n"
-    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}",
-    "Qwen3-Thinking": f"{CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n<think>\n{{% endif %}}",
+    "Qwen3": f"{HIDING_CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}",
+    "Qwen3-Thinking": f"{HIDING_CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n<think>\n{{% endif %}}",
     "DeepSeek-R1-Distill": "<|bos|>{% for message in messages %}"
     "{% if message.role == 'system' %}{{ message.content }}"
     "{% elif message.role == 'user' %}<|User|>{{ message.content }}"
@@ -43,6 +51,7 @@ TEMPLATES = {
     "{% endfor %}{% if add_generation_prompt %}<|Assistant|>{% endif %}",
 }
 WITHOUT_SYSTEM = ("Gemma 2", "Mistral v0.1", "without a system role")
+HIDES_THOUGHTS = ("Qwen3", "Qwen3-Thinking", "DeepSeek-R1-Distill")
 THINKING = ("Qwen3-Thinking", "DeepSeek-R1-Distill")
 MARKS = (
     "<|im_start|>", "<|im_end|>", "<|User|>", "<|Assistant|>", "<|eot|>", "<|bos|>", "<|start_header_id|>",

@@ -11,6 +11,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.inspection.inspect import WAYS, inspect_model
+from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES
 from tests.engine.zoo import ZOO, save_zoo_model, zoo_model
 
 
@@ -25,6 +26,8 @@ def test_a_model_is_described_by_its_files_alone(tmp_path: Path, name: str) -> N
     assert found.template is not None
     assert found.template.example.endswith("<think>")
     assert found.template.system_role == (name not in ("Gemma 2", "Mistral"))
+    assert found.template.hides_thoughts == (name == "Qwen3")
+    assert found.template.context == ("without_thoughts" if name == "Qwen3" else "full")
 
 
 def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,6 +35,17 @@ def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out) == asdict(inspect_model("tiny"))
     assert main(["inspect-model", "tiny"]) == 0
     assert "a first prompt:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("family", ["Qwen3", "Qwen3-Thinking", "DeepSeek-R1-Distill", "Qwen2.5"])
+def test_the_command_says_which_context_matches_the_template(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], family: str
+) -> None:
+    path = save_zoo_model(tmp_path, "Qwen2")
+    (path / "chat_template.jinja").write_text(TEMPLATES[family])
+    assert main(["inspect-model", str(path)]) == 0
+    verb, context = ("hides", "without_thoughts") if family in HIDES_THOUGHTS else ("shows", "full")
+    assert f"the template {verb} earlier thoughts: rollout.context.type={context} matches it" in capsys.readouterr().out
 
 
 def changed(folder: Path, **config: Any) -> str:

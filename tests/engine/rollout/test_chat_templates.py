@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import ModelError
 from engine.rollout.context_manager import ContextManager
-from tests.engine.chat_templates import TEMPLATES, THINKING, WITHOUT_SYSTEM, tokenizer_of
+from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES, THINKING, WITHOUT_SYSTEM, tokenizer_of
 
 every_family = pytest.mark.parametrize("family", TEMPLATES)
 
@@ -38,6 +38,25 @@ def test_a_thought_that_the_template_opens_is_part_of_the_response(family: str) 
     assert context.text(list(context.first("Rules.", "A state."))).endswith("<think>\n")
     said = context.encode("go up</think><answer>Up</answer>")
     assert context.response_text(list(said)) == "<think>go up</think><answer>Up</answer>"
+
+
+@every_family
+def test_a_template_that_hides_earlier_thoughts_is_recognised(family: str) -> None:
+    assert ContextManager(tokenizer_of(family), think=True).hides_thoughts == (family in HIDES_THOUGHTS)
+
+
+def test_the_template_of_qwen3_hides_thoughts_of_earlier_turns_only() -> None:
+    messages = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "<think>\nearly\n</think>\n\nUp"},
+        {"role": "user", "content": "two"},
+        {"role": "assistant", "content": "<think>\nlate\n</think>\n\nDown"},
+    ]
+    text = tokenizer_of("Qwen3").apply_chat_template(messages, tokenize=False)
+    assert text == (
+        "<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\nUp<|im_end|>\n<|im_start|>user\ntwo<|im_end|>\n"
+        "<|im_start|>assistant\n<think>\nlate\n</think>\n\nDown<|im_end|>\n"
+    )
 
 
 @every_family

@@ -10,6 +10,7 @@ from django.test import Client
 
 from engine.environment_calls.helper import CallFailed
 from engine.policies.model_paths import BUNDLED
+from tests.engine.zoo import save_zoo_model
 from workers.model_inspections import inspect
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +34,16 @@ def test_a_model_is_shown_with_its_template_and_memory(browser: Client) -> None:
     page = page_of(browser, "tiny")
     assert "Qwen2ForCausalLM" in page and "LoRA of rank 16" in page
     assert "&lt;|im_start|&gt;assistant\n&lt;think&gt;</pre>" in page
+    assert 'Shown by the template. The context <span class="mono">full</span> matches it.' in page
     assert 'href="/runs/new/?model.path=tiny"' in page
     assert 'value="tiny"' in browser.get("/runs/new/?model.path=tiny").content.decode()
+
+
+def test_a_template_that_hides_earlier_thoughts_is_shown_with_the_context_that_matches(
+    browser: Client, tmp_path: Path
+) -> None:
+    page = page_of(browser, str(save_zoo_model(tmp_path, "Qwen3")))
+    assert 'Hidden by the template. The context <span class="mono">without_thoughts</span> matches it' in page
 
 
 def test_what_refuses_a_model_is_shown_and_no_run_is_offered(browser: Client, tmp_path: Path) -> None:
