@@ -85,6 +85,13 @@ def test_kl_in_reward_is_charged_to_the_trajectory_or_to_what_comes_after_a_toke
     torch.testing.assert_close(returns[MASK > 0], torch.tensor([0.8, 1.0, 0.0, 0.0]))
 
 
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+def test_no_algorithm_charges_kl_to_rewards_or_keeps_a_reference_unless_a_setting_asks_for_it(algorithm: str) -> None:
+    config = build_config({"algorithm": {"type": algorithm}})
+    assert config.algorithm.reward_kl == 0.0
+    assert not config.needs_reference
+
+
 @pytest.mark.parametrize(("algorithm", "fields"), every_credit())
 def test_zero_rewards_ragged_rows_lone_groups_and_rows_without_tokens_give_zero(
     algorithm: str, fields: dict[str, Any]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engine.config import build_config
+from engine.events import StepCompleted
+from engine.training.run_directory import EventLog, RunDirectory
+from engine.training.run_verdict import RunVerdict
 from engine.training.session import EXIT_DONE, train
 from engine.verdict.assessor import Settings
 from engine.verdict.recorded import assessor_after, recorded_verdict
@@ -28,3 +32,23 @@ def test_the_recorded_verdict_is_that_of_the_recording(tmp_path: Path) -> None:
     # after a step comes its verdict, after an evaluation another one, and the end is last
     assert kinds.index("verdict_updated") > kinds.index("step_completed")
     assert kinds[-1] == "run_finished"
+
+
+def test_a_verdict_is_reported_when_it_changes_and_not_again(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    log = EventLog(directory.events, attempt=1, epoch=0)
+    verdict = RunVerdict(build_config({}), directory, log)
+    verdict.report()  # before the first step there is none
+    assert not verdicts(tmp_path)
+    log.emit(StepCompleted(step=1, metrics={"rollout/success": 0.0}, tokens=10, seconds=1.0))
+    for _ in range(2):
+        verdict.report()
+        assert verdicts(tmp_path) == [1]
+    log.emit(StepCompleted(step=2, metrics={"rollout/success": 0.0}, tokens=20, seconds=2.0))
+    verdict.report()
+    assert verdicts(tmp_path) == [1, 2]
+
+
+def verdicts(directory: Path) -> list[int]:
+    """The steps of recorded verdicts."""
+    return [event.step for event in events_of(directory) if event.kind == "verdict_updated"]
