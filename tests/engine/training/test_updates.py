@@ -119,9 +119,9 @@ class Watched(Learner):
 
     seen: list[list[int]]
 
-    def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, *, first: bool) -> None:
+    def _update_policy(self, batch: Batch, rows: Tensor, advantages: Tensor, meter: Meter, **options: Any) -> None:
         self.seen.append(rows.tolist())
-        super()._update_policy(batch, rows, advantages, meter, first=first)
+        super()._update_policy(batch, rows, advantages, meter, **options)
 
 
 @pytest.mark.parametrize(("epochs", "updates"), [(1, 1), (3, 2), (2, 4)])
