@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from pathlib import Path
 
 import django
 import uvicorn
+
+from workers.launch.connections import LimitedConnection
 
 LARGEST_SOCKET_MESSAGE = 64 * 1024
 SHUTDOWN_SECONDS = 5
@@ -31,10 +34,12 @@ def main() -> int:
     except ImproperlyConfigured as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
+    allow_many_connections()
     uvicorn.run(
         "webapp.asgi:application",
         host=settings.STARBOARD_BIND.strip("[]"),
         port=settings.PORT,
+        http=LimitedConnection,
         ws_max_size=LARGEST_SOCKET_MESSAGE,
         ws_per_message_deflate=False,  # small messages to many pages: compression costs more than it saves
         proxy_headers=False,  # anyone can set them
@@ -44,6 +49,12 @@ def main() -> int:
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     return 0
+
+
+def allow_many_connections() -> None:
+    """Each is an open file, and the usual limit of 1,024 is below what one process can serve."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 if __name__ == "__main__":
