@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 from contextlib import suppress
@@ -13,6 +14,11 @@ FILE_NAME = "secret_key"
 def secret_key(given: str, data_dir: Path) -> str:
     """`given`, or else the key in `data_dir`, which is created on first use with mode 0600."""
     return given or _stored(data_dir / FILE_NAME)
+
+
+def installation_name(key: str) -> str:
+    """Eight hexadecimal digits, of all processes that share the secret key; they do not reveal it."""
+    return hmac.new(key.encode(), b"installation", "sha256").hexdigest()[:8]
 
 
 def _stored(file: Path) -> str:

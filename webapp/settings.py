@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp import environ
 from webapp.databases import database
-from webapp.secret import secret_key
+from webapp.secret import installation_name, secret_key
 from webapp.security.authorities import trusted_hosts, trusted_origins
 from webapp.static_address import static_address
 
@@ -159,9 +159,9 @@ PASSWORD_RESET_TIMEOUT = 3600  # seconds
 STARBOARD_CONTACT = environ.text("STARBOARD_CONTACT")  # who helps with accounts, as pages name them
 STARBOARD_WEBHOOK_NETWORKS = environ.networks("STARBOARD_WEBHOOK_NETWORKS")
 
-# Browsers share cookies between the ports of a host; the port in the name separates two installations.
-SESSION_COOKIE_NAME = f"starboard_session_{PORT}"
-CSRF_COOKIE_NAME = f"starboard_csrf_{PORT}"
+# Browsers share cookies between the ports of a host, and two containers may both believe to have port 8000.
+SESSION_COOKIE_NAME = f"starboard_session_{installation_name(SECRET_KEY)}"
+CSRF_COOKIE_NAME = f"starboard_csrf_{installation_name(SECRET_KEY)}"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_ENGINE = "webapp.user_sessions.store"

@@ -52,7 +52,7 @@ def openapi() -> Schema:
                     "scheme": "bearer",
                     "description": "Scopes: " + "; ".join(f"`{scope.value}`: {scope.label.lower()}" for scope in Scope),
                 },
-                "session": {"type": "apiKey", "in": "cookie", "name": "starboard_session_<port>"},
+                "session": {"type": "apiKey", "in": "cookie", "name": "starboard_session_<installation>"},
             },
         },
         "security": [{"token": []}, {"session": []}],

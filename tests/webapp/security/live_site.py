@@ -27,7 +27,9 @@ def live_site(settings: Settings) -> Iterator[str]:
         port = listener.getsockname()[1]
         settings.TRUSTED_ORIGINS = trusted_origins(port, [])
         settings.TRUSTED_HOSTS = trusted_hosts(port, [], settings.TRUSTED_ORIGINS)
-        server = uvicorn.Server(uvicorn.Config(application, http=LimitedConnection, log_level="warning", lifespan="off"))
+        server = uvicorn.Server(
+            uvicorn.Config(application, http=LimitedConnection, log_level="warning", lifespan="off")
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         _wait_for(server)
