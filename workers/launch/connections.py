@@ -1,7 +1,7 @@
 """The site's HTTP connections, with limits that uvicorn has none of: how long a request may take to arrive, how large
 its head may be, and how many connections may wait for one.
 
-Without them, connections that send nothing, or half a request, stay open for ever and leave no room for others.
+Without them, connections that send nothing, or half a request, stay open without end and leave no room for others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Protocol: Any = AutoHTTPProtocol
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-class LimitedConnection(Protocol):  # type: ignore[misc]  # chosen when uvicorn is imported
+class LimitedConnection(Protocol):
     """It waits for a request from its beginning, and again after each response; of those that wait, the oldest has to
     go for a new one when there are too many."""
 
