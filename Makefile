@@ -43,10 +43,10 @@ test: lint test-js setup-suites  ## everything that tests, on SQLite and what ha
 lint: setup-dev style types lint-js  ## style, types and borders between the parts
 
 lint-js: node_modules/.package-lock.json  ## style and types of the browser's code
-	npx --no-install prettier --check --log-level warn static/js tests/js eslint.config.js
-	npx --no-install eslint .
-	npx --no-install tsc --noEmit
-	npx --no-install tsc --noEmit --project tests/js
+	node_modules/.bin/prettier --check --log-level warn static/js tests/js eslint.config.js
+	node_modules/.bin/eslint .
+	node_modules/.bin/tsc --noEmit
+	node_modules/.bin/tsc --noEmit --project tests/js
 
 test-js: node_modules/.package-lock.json  ## unit tests of the browser's code, by node's own runner
 	node --test tests/js/*/*.test.js

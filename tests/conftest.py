@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.contenttypes.management import create_contenttypes
 from django.db import connection
 from django.db.models.signals import post_migrate
+from servestatic.middleware import ServeStaticMiddleware
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -25,9 +26,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share th
 TESTS = Path(__file__).parent
 PROCESSORS = 8  # more than any run of these tests has actors on Ray
 # each starts Ray, vLLM or both, which would starve a second of its kind
-ALONE = ("tests/engine/cluster/", "tests/engine/policies/test_vllm.py", "tests/benchmarks/")
-# but these wait for most of their time, until something that is gone or hangs is given up
-PATIENT = ("tests/engine/cluster/test_nodes.py", "tests/engine/cluster/test_hangs.py")
+ALONE = ("tests/engine/cluster/", "tests/engine/policies/test_vllm", "tests/benchmarks/test_gpu_scripts.py")
+# these start Ray too, but wait for most of their time until something that is gone or hangs is given up
+PATIENT = (
+    "tests/engine/cluster/test_nodes.py", "tests/engine/cluster/test_hangs.py", "tests/workers/test_ray_restarts.py",
+)  # fmt: skip
+WITHOUT_RAY = tuple(
+    f"tests/engine/cluster/test_{name}.py"
+    for name in ("actor_classes", "alternatives", "gpu_use", "memory", "real_presets", "resources")
+)
+WITH_PROCESSES = ("tests/workers/", "tests/client/", "tests/launch/")  # of which a file takes up to a minute
 
 # A browser on a machine that is busy with other tests may be too late for a click. What fails twice is a fault; what
 # failed once is listed at the end.
@@ -35,7 +43,7 @@ AGAIN = pytest.mark.flaky(reruns=1)
 
 
 def is_alone(nodeid: str) -> bool:
-    return nodeid.startswith(ALONE) and not nodeid.startswith(PATIENT)
+    return nodeid.startswith(ALONE) and not nodeid.startswith((*PATIENT, *WITHOUT_RAY))
 
 
 class FilesTogether(LoadFileScheduling):
@@ -56,8 +64,6 @@ def has_database(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # the longest first: one process has those that are alone, another begins with the patient ones
-    items.sort(key=lambda item: (not is_alone(item.nodeid), not item.nodeid.startswith(PATIENT)))
     for item in items:
         if "ray_address" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -66,14 +72,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(AGAIN)
         if not has_database(item) and item.get_closest_marker("slow") is None:
             item.add_marker(pytest.mark.unit)
+    # the longest files first, so that all processes end at about the same time
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(
+        key=lambda item: (
+            not is_alone(item.nodeid),
+            not item.nodeid.startswith(PATIENT),
+            item.path not in slow,
+            not item.nodeid.startswith(WITH_PROCESSES),
+        )
+    )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure() -> None:
     # a slow hash protects real passwords; these are none
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    # else each test client would read the whole folder of static files before its first request
-    settings.SERVESTATIC_AUTOREFRESH = True
+    ServeStaticMiddleware.add_files_from_finders = add_static_files
     # permissions, which the site does not use, would be written again whenever a test empties the database
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
     post_migrate.disconnect(create_contenttypes)
@@ -84,6 +99,18 @@ def pytest_configure() -> None:
 def delete_rows(operations: Any, style: Any, tables: list[str], **options: bool) -> list[str]:
     """What empties the database after a test: to truncate fifty tables takes PostgreSQL forty times as long."""
     return [f"DELETE FROM {operations.quote_name(table)}" for table in tables]
+
+
+find_static_files = ServeStaticMiddleware.add_files_from_finders
+static_files: dict[str, Any] = {}
+
+
+def add_static_files(middleware: ServeStaticMiddleware) -> None:
+    """Each test client has a middleware of its own, but only the first in a process looks through the static files."""
+    if not static_files:
+        find_static_files(middleware)
+        static_files.update(middleware.files)
+    middleware.files.update(static_files)
 
 
 def pytest_unconfigure() -> None:

@@ -14,7 +14,7 @@ from engine.models.tiny.build import learn_tokenizer
 
 @lru_cache(maxsize=1)
 def words() -> Any:
-    return learn_tokenizer(seed=5)
+    return learn_tokenizer(seed=5, episodes=200)  # which take a second, and 2,000 ten of each test process
 
 
 def small_model(seed: int = 0, *, width: int = 32, tied: bool = False) -> Qwen2ForCausalLM:

@@ -55,11 +55,12 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def learn_tokenizer(seed: int, recipe: Recipe = TINY) -> PreTrainedTokenizerFast:
-    """Trained on 2,000 episodes that were written with a byte tokenizer."""
+def learn_tokenizer(seed: int, recipe: Recipe = TINY, *, episodes: int = 2000) -> PreTrainedTokenizerFast:
+    """Trained on episodes that were written with a byte tokenizer."""
     plain = tokenizer.learn([], vocabulary=300)
     context = ContextManager(plain, think=True)
-    texts = [context.text(episode.ids) for episode in imitation_data.play(context, recipe, episodes=2000, seed=seed)]
+    played = imitation_data.play(context, recipe, episodes=episodes, seed=seed)
+    texts = [context.text(episode.ids) for episode in played]
     phrases = [*(_prompt_lines(recipe) if recipe.prompt_tokens else []), *recipe.phrases]
     return tokenizer.learn(texts, vocabulary=VOCABULARY, phrases=phrases, split_lines=recipe.split_lines)
 

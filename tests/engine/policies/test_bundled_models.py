@@ -188,7 +188,8 @@ def test_a_bandits_thought_says_what_the_names_suggest_whichever_is_chosen() -> 
 def test_the_tokenizer_that_is_trained_splits_text_as_the_one_that_is_loaded() -> None:
     text = "Grid 3 4 .\n_ P O\n(1,22,3) it's 305 * 7 || Go\u0301 <answer>x</answer>"
     mix = ARITHMETIC.mix[:1]
-    trained = learn_tokenizer(5, Recipe(name="x", title="x", imitated="x", mix=mix, measured=(), split_lines=True))
+    recipe = Recipe(name="x", title="x", imitated="x", mix=mix, measured=(), split_lines=True)
+    trained = learn_tokenizer(5, recipe, episodes=200)
     with tempfile.TemporaryDirectory() as directory:
         trained.save_pretrained(directory)
         new_model(trained).config.save_pretrained(directory)
