@@ -41,7 +41,7 @@ def fill_board(runs: list[Any]) -> None:
         SuiteEvaluation(
             version=version, key=key_of(conditions), conditions=conditions, policy="checkpoint", model="/m",
             run=run, run_name=run.name, step=run.step, training_seed=number % 3, configuration=f"{number // 3:064x}",
-            weights=f"{number:064x}", state="finished", ended_at=now, planned=PROBLEMS,
+            weights=f"{number:064x}", state="finished", listed=True, ended_at=now, planned=PROBLEMS,
         )
         for number, run in enumerate(runs)
         for conditions in (other if number % OTHER_KEY == 0 else usual,)

@@ -6,21 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db.models import Count, F, Max, QuerySet, Window
-from django.db.models.functions import Rank
+from django.db.models import Count, Max, QuerySet
 
 from engine.suites.comparability import differences
 from webapp.jobs import JobState
-from webapp.leaderboard.columns import COLUMNS, Column
+from webapp.leaderboard.columns import COLUMNS
+from webapp.leaderboard.configurations import Configurations, configurations
+from webapp.leaderboard.listing import Listing
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.problem_scores import ProblemScores, problem_scores
 from webapp.leaderboard.query import PAGE, SHORT_KEY, BoardQuery
 from webapp.leaderboard.rows import Row, name_of
-from webapp.leaderboard.seed_rows import Listed, SeedGroup, grouped, problem_interval, seed_standings, sorted_by
+from webapp.leaderboard.seed_rows import SeedGroup, problem_interval, seed_standings
 from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standings
 from webapp.suites.models import Suite, SuiteEvaluation
 
 MOST_OTHERS = 50  # entries of other keys that are shown
+NOT_LISTED = (JobState.QUEUED, JobState.RUNNING, JobState.FAILED, JobState.STOPPED)
 
 
 class _Key(NamedTuple):
@@ -81,8 +83,8 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     board = Board(suite=suite, query=query)
     by_key = Entry.objects.filter(suite=suite).order_by().values_list("key")
     keys = [_Key(*row) for row in by_key.annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))]
-    states = SuiteEvaluation.objects.filter(version__suite=suite).values_list("state").annotate(count=Count("pk"))
-    by_state = dict(states.order_by())
+    not_listed = SuiteEvaluation.objects.filter(version__suite=suite, state__in=NOT_LISTED)
+    by_state = dict(not_listed.values_list("state").annotate(count=Count("pk")).order_by())
     board.in_progress = by_state.get(JobState.QUEUED, 0) + by_state.get(JobState.RUNNING, 0)
     board.unfinished = by_state.get(JobState.FAILED, 0) + by_state.get(JobState.STOPPED, 0)
     if not keys:
@@ -101,7 +103,7 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
         _fill_configurations(board, matching, pinned, most)
     else:
         _fill_entries(board, matching, pinned, most)
-    board.others = _others(suite, board.key, [one for one in keys if one.key != board.key])
+    board.others = _others(suite, chosen, [one for one in keys if one.key != board.key])
     return board
 
 
@@ -114,22 +116,19 @@ def matching_entries(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entr
 
 
 def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
-    query = board.query
-    measure = query.measure
-    column, value = F(COLUMNS[query.sort].field), F(measure.field)
-    order = column.asc(nulls_last=True) if query.ascending else column.desc(nulls_last=True)
-    best_first = value.asc(nulls_last=True) if measure.ascending else value.desc(nulls_last=True)
-    ranked = matching.annotate(rank=Window(Rank(), order_by=best_first)).order_by(order, "-success", "pk")
+    query, measure = board.query, board.query.measure
+    listing = Listing.of(matching, query)
     start = (query.page - 1) * most
-    ranks = dict(ranked.values_list("pk", "rank")[start : start + most])  # without the rows' many other columns
-    shown = with_runs(ranks)
-    board.total = matching.count()
-    compared = matching.filter(**{f"{measure.field}__isnull": False}).order_by(best_first, "pk")
-    baseline = pinned.pk if pinned else compared.values_list("pk", flat=True).first()
+    ranks = listing.ranks(start, start + most)
+    board.total = len(listing.keys)
+    best = listing.best_first
+    baseline = pinned.pk if pinned else int(best[0]) if len(best) else None
     if len(ranks) < board.total <= MOST_PAIRS:
-        family = list(compared.values_list("pk", flat=True))
+        family = best.tolist()
     else:
-        family = [pk for pk in sorted(ranks, key=lambda pk: (ranks[pk], pk)) if measure.is_known(shown[pk])]
+        known = {pk: rank for pk, rank in ranks.items() if rank is not None}
+        family = sorted(known, key=lambda pk: (known[pk], pk))
+    shown = with_runs(ranks)
     scores = problem_scores(list(dict.fromkeys([*family, *([baseline] if baseline else [])])), measure)
     found = standings(family, scores, baseline, pinned=board.pinned, fewer_is_better=measure.ascending)
     board.family = found.family
@@ -138,7 +137,7 @@ def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None,
     board.rows = [
         Row(
             entry=shown[pk],
-            rank=rank if measure.is_known(shown[pk]) else None,
+            rank=rank,
             standing=found.of.get(pk, Standing()),
             checkpoints=checkpoints.get(shown[pk].run_id or "", 1),
         )
@@ -163,18 +162,15 @@ def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
 
 
 def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
-    query = board.query
-    measure = query.measure
-    fields = ("pk", "configuration", "training_seed", "step", measure.field)
-    listed = map(Listed._make, matching.order_by("step", "pk").values_list(*fields))
-    groups = grouped(listed, fewer_is_better=measure.ascending)
-    board.total = len(groups)
-    baseline = next((group for group in groups if pinned and any(one.pk == pinned.pk for one in group.members)), None)
-    board.pinned = baseline is not None
-    baseline = baseline or next((group for group in groups if group.is_compared), None)
-    ordered = sorted_by(groups, _column_of(groups, matching, COLUMNS[query.sort]), ascending=query.ascending)
-    shown = ordered[(query.page - 1) * most : query.page * most]
-    compared = groups if len(groups) <= MOST_PAIRS else shown
+    query, measure = board.query, board.query.measure
+    listed = configurations(matching, measure.field, fewer_is_better=measure.ascending)
+    board.total = len(listed)
+    pinned_group = listed.with_member(pinned.pk) if pinned else None
+    board.pinned = pinned_group is not None
+    best = listed.best_compared() if pinned_group is None else pinned_group
+    baseline = None if best is None else listed.group(best)
+    shown = [listed.group(index) for index in _sorted(listed, matching, query)[(query.page - 1) * most :][:most]]
+    compared = shown if len(listed) > MOST_PAIRS else [listed.group(index) for index in listed.best_first.tolist()]
     found = seed_standings(compared, baseline, pinned=board.pinned, fewer_is_better=measure.ascending)
     members = [one.pk for group in shown for one in group.members]
     entries = with_runs(members)
@@ -186,16 +182,19 @@ def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry 
         board.baseline = Row(entry=entry, rank=None, standing=Standing(), group=baseline)
 
 
-def _column_of(
-    groups: Sequence[SeedGroup], matching: QuerySet[Entry], column: Column
-) -> Mapping[int, float | None] | Mapping[int, str | None]:
-    """What each group shows in the column: the mean of its members, or their name."""
+def _sorted(listed: Configurations, matching: QuerySet[Entry], query: BoardQuery) -> list[int]:
+    """The groups in the order of the page: by the mean of their members, or by their name."""
+    column = COLUMNS[query.sort]
     if column.unit == "text":
-        names = {pk: row for pk, *row in matching.order_by().values_list("pk", "name", "preset", "model")}
-        return {group.key: name_of(*names[group.key], seeds=len(group.members)) for group in groups}
-    values = dict(matching.order_by().values_list("pk", column.field))
-    found = {group.key: [values[one.pk] for one in group.members] for group in groups}
-    return {key: None if None in row else sum(row) / len(row) for key, row in found.items()}
+        rows = matching.order_by().values_list("pk", "name", "preset", "model")
+        sizes = dict(zip(listed.first_keys.tolist(), listed.sizes.tolist(), strict=True))
+        names = {pk: name_of(*row, seeds=sizes[pk]) for pk, *row in rows if pk in sizes}
+        return listed.sorted_by_text(names, ascending=query.ascending)
+    if column.key == query.measure.key:
+        values = dict(zip(listed.keys.tolist(), listed.values.tolist(), strict=True))
+    else:
+        values = dict(matching.order_by().values_list("pk", column.field))
+    return listed.sorted_by(values, ascending=query.ascending)
 
 
 def _configuration(group: SeedGroup, entries: Mapping[int, Entry], found: Standings, scores: ProblemScores) -> Row:
@@ -209,25 +208,23 @@ def _configuration(group: SeedGroup, entries: Mapping[int, Entry], found: Standi
     )
 
 
-def _others(suite: Suite, key: str, keys: Sequence[_Key]) -> list[OtherConditions]:
+def _others(suite: Suite, chosen: _Key, keys: Sequence[_Key]) -> list[OtherConditions]:
     """The most common first. Conditions are the same for all entries of a key, so one of each is read."""
     if not keys:
         return []
     ordered = sorted(keys, key=lambda one: (-one.entries, one.key))
-    newest = [one.newest for one in ordered]
-    own = SuiteEvaluation.objects.filter(entry__suite=suite, key=key).values_list("conditions", flat=True).first()
+    newest = [one.newest for one in (chosen, *ordered)]
     conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
     shown = Entry.objects.filter(suite=suite, key__in=[one.key for one in ordered]).order_by("-success", "pk")
-    entries = with_runs(shown.values_list("pk", flat=True)[:MOST_OTHERS])
     by_key: dict[str, list[Entry]] = {}
-    for entry in sorted(entries.values(), key=lambda entry: (-entry.success, entry.pk)):
+    for entry in shown.select_related("run").only("key", "name", "success", "low", "high", "run__colour")[:MOST_OTHERS]:
         by_key.setdefault(entry.key, []).append(entry)
     return [
         OtherConditions(
             key=one.key,
-            differences=differences(conditions.get(pk, []), own or []),
+            differences=differences(conditions.get(one.newest, []), conditions.get(chosen.newest, [])),
             count=one.entries,
             entries=by_key.get(one.key, []),
         )
-        for one, pk in zip(ordered, newest, strict=True)
+        for one in ordered
     ]

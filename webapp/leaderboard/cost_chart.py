@@ -16,9 +16,9 @@ from engine.statistics.pareto import pareto_front
 from webapp.leaderboard.board import Board, matching_entries, with_runs
 from webapp.leaderboard.cells import Cell, cell
 from webapp.leaderboard.columns import COLUMNS, COSTS, Column
+from webapp.leaderboard.configurations import configurations
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.rows import Row
-from webapp.leaderboard.seed_rows import Listed, grouped
 from webapp.leaderboard.standings import Standing
 from webapp.visible_text import visible
 
@@ -104,9 +104,8 @@ def read_cost_chart(board: Board, *, public: bool = False) -> CostChart | None:
 
 def _members(matching: QuerySet[Entry]) -> list[list[int]]:
     """The entries of each configuration."""
-    fields = ("pk", "configuration", "training_seed", "step", "success")
-    groups = grouped(map(Listed._make, matching.order_by("step", "pk").values_list(*fields)))
-    return [[one.pk for one in group.members] for group in groups]
+    listed = configurations(matching, "success")
+    return [listed.members(index) for index in range(len(listed))]
 
 
 def _means(matching: QuerySet[Entry], rows: Sequence[Sequence[int]], column: Column) -> Floats:

@@ -20,9 +20,14 @@ MOST_AT_ONCE = 8  # evaluations that a page adds before it answers; workers add 
 
 def add_new_entries() -> int:
     """Adds the finished evaluations that are not listed yet, the oldest first; the number of those that remain."""
-    waiting = SuiteEvaluation.objects.filter(state=JobState.FINISHED, entry=None).exclude(success=None)
-    found = waiting.select_related("version__suite", "run__forked_from", "run__environment_version__definition")
-    for evaluation in found.prefetch_related("items").order_by("pk")[:MOST_AT_ONCE]:
+    waiting = SuiteEvaluation.objects.filter(listed=False, state=JobState.FINISHED).exclude(success=None)
+    oldest = list(waiting.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
+    if not oldest:
+        return 0
+    found = SuiteEvaluation.objects.select_related(
+        "version__suite", "run__forked_from", "run__environment_version__definition"
+    )
+    for evaluation in found.prefetch_related("items").filter(pk__in=oldest).order_by("pk"):
         add_entry(evaluation)
     return waiting.count()
 
@@ -36,6 +41,7 @@ def add_entry(evaluation: SuiteEvaluation) -> Entry:
     with transaction.atomic():
         Entry.objects.bulk_create([entry], update_conflicts=True, unique_fields=["evaluation"], update_fields=fields)
         save_totals(entry, totals)
+        SuiteEvaluation.objects.filter(pk=evaluation.pk).update(listed=True)
     return entry
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean
 
 from engine.statistics.intervals import Interval
@@ -17,7 +18,7 @@ from webapp.rates import Rate
 BAR = 120  # width of the drawn scale from 0 to 1
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Row:
     """`entry` stands for the `members` of a group, which have different training seeds."""
 
@@ -29,26 +30,26 @@ class Row:
     members: list[Entry] = field(default_factory=list)
     problem_interval: Interval | None = None  # of a group
 
-    @property
+    @cached_property
     def seeds(self) -> int:
         """Training seeds that the row is the mean of."""
         return max(1, len(self.members))
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The model, or of several seeds what they have in common."""
         return name_of(self.entry.name, self.entry.preset, self.entry.model, seeds=self.seeds)
 
-    @property
+    @cached_property
     def scores(self) -> list[float]:
         """Success of each training seed."""
         return [one.success for one in self.members or [self.entry]]
 
-    @property
+    @cached_property
     def success(self) -> float:
         return fmean(self.scores)
 
-    @property
+    @cached_property
     def interval(self) -> Interval:
         """The one that is drawn: over problems, and of several seeds over those."""
         over_seeds = t_interval(self.scores)
@@ -72,12 +73,12 @@ class Row:
             return Estimate(fmean(known), *(ends or (None, None)))
         return Estimate(known[0], *_ends(self.entry, column))
 
-    @property
+    @cached_property
     def rate(self) -> Rate:
         """Success as it is drawn."""
         return Rate(self.success, *self.interval, width=BAR)
 
-    @property
+    @cached_property
     def dots(self) -> list[str]:
         """Positions of the training seeds."""
         return [f"{score * BAR:.1f}" for score in self.scores] if self.seeds > 1 else []

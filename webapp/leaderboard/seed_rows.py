@@ -1,11 +1,11 @@
 """Rows of configurations: entries that differ only in their training seed, as one, with separate intervals for
-seeds and for problems."""
+seeds and for problems. `configurations.py` groups them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,9 @@ FEWEST = 2  # seeds of a configuration that is compared
 
 
 class Listed(NamedTuple):
-    """What grouping needs of an entry; `value` is that of the measure."""
+    """What a group needs of an entry; `value` is that of the measure."""
 
     pk: int
-    configuration: str
-    training_seed: int | None
-    step: int | None
     value: float | None
 
 
@@ -59,40 +56,6 @@ class SeedGroup:
     def is_compared(self) -> bool:
         """With the others: one seed says nothing of how much seeds differ."""
         return len(self.members) >= FEWEST and self.mean is not None
-
-
-def grouped(entries: Iterable[Listed], *, fewer_is_better: bool = False) -> list[SeedGroup]:
-    """Best first. `entries` are in the order of their steps. One without a configuration, such as an endpoint, is a
-    group of its own."""
-    by_name: dict[str | int, dict[int | None, Listed]] = {}
-    for one in entries:
-        by_name.setdefault(one.configuration or one.pk, {})[one.training_seed] = one
-    groups = []
-    for found in by_name.values():
-        members = sorted(found.values(), key=_seed_first) if len(found) > 1 else list(found.values())
-        groups.append(SeedGroup(members=members))
-    means = {group.key: group.mean for group in groups}
-    groups.sort(key=lambda group: group.key)
-    ordered = sorted_by(groups, means, ascending=fewer_is_better)
-    for index, group in enumerate(ordered):
-        before = ordered[index - 1]
-        is_same = index > 0 and means[before.key] == means[group.key]
-        group.rank = None if means[group.key] is None else before.rank if is_same else index + 1
-    return ordered
-
-
-def sorted_by(
-    groups: Sequence[SeedGroup], values: Mapping[int, float | None] | Mapping[int, str | None], *, ascending: bool
-) -> list[SeedGroup]:
-    """By the values of their keys, those without one last; equal ones keep their order."""
-    known: list[tuple[Any, SeedGroup]] = [(values[group.key], group) for group in groups]
-    found = [pair for pair in known if pair[0] is not None]
-    found.sort(key=lambda pair: pair[0], reverse=not ascending)
-    return [group for _, group in found] + [group for value, group in known if value is None]
-
-
-def _seed_first(one: Listed) -> tuple[int, int]:
-    return one.training_seed or 0, one.pk
 
 
 def problem_interval(group: SeedGroup, found: ProblemScores) -> Interval | None:

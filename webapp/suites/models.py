@@ -89,6 +89,7 @@ class SuiteEvaluation(Job):
     weights = models.CharField(max_length=64, blank=True, default="")  # hash; of an endpoint, of address and name
     again = models.BooleanField(default=False)  # asked for although there is one of the same inputs
     imported = models.BooleanField(default=False)  # played elsewhere
+    listed = models.BooleanField(default=False)  # it has a row on the leaderboard
     versions = models.JSONField(default=dict)  # of the libraries, and the device: disclosed, not in the key
 
     planned = models.PositiveIntegerField(default=0)  # episodes
@@ -107,6 +108,7 @@ class SuiteEvaluation(Job):
             models.Index(fields=["state", "created_at"], name="suite_evaluations_by_state"),
             models.Index(fields=["key", "weights"], name="suite_evaluations_by_inputs"),
             models.Index(fields=["version", "state", "success"], name="suite_evaluations_ranked"),
+            models.Index(fields=["state", "id"], condition=models.Q(listed=False), name="suite_evaluations_to_list"),
         ]
         constraints = [
             models.UniqueConstraint(

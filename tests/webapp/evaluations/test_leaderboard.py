@@ -10,7 +10,7 @@ from engine.config import EnvironmentConfig
 from tests.builders.runs import add_evaluation, build_run, record_outcomes
 from tests.hostile import short
 from webapp.environments.services import define
-from webapp.evaluations.leaderboard import tables
+from webapp.evaluations import leaderboard
 from webapp.evaluations.models import Evaluation
 from webapp.runs.states import RunState
 
@@ -21,11 +21,18 @@ def browser(client: Client, db: None) -> Client:
     return client
 
 
+def tables() -> list[leaderboard.Table]:
+    """With all rows."""
+    found = leaderboard.tables()
+    leaderboard.show_rows(found, 100)
+    return found
+
+
 @pytest.mark.django_db
 def test_rows_are_ranked_by_success_and_ties_share_a_rank() -> None:
     for name, successes in (("third", 60), ("first", 128), ("second", 100), ("also second", 100)):
         add_evaluation(build_run(name=name), successes=successes)
-    assert [(entry.rank, entry.run_name) for entry in tables()[0].ranked] == [
+    assert [(entry.rank, entry.run.name) for entry in tables()[0].shown] == [
         (1, "first"),
         (2, "second"),
         (2, "also second"),
@@ -39,7 +46,7 @@ def test_rows_that_are_not_significantly_different_from_the_best_are_bracketed()
     # .0254 for two comparisons)
     for successes in (128, 110, 100):
         add_evaluation(build_run(name=str(successes)), successes=successes)
-    assert [(entry.run_name, entry.tied) for entry in tables()[0].ranked] == [
+    assert [(entry.run.name, entry.tied) for entry in tables()[0].shown] == [
         ("128", True),
         ("110", True),
         ("100", False),
@@ -54,15 +61,15 @@ def test_rows_on_the_same_problems_are_compared_problem_by_problem(browser: Clie
     add_evaluation(build_run(name="best"), successes=86, outcomes=both + "1" * 25 + "0" * 12)
     add_evaluation(build_run(name="worse"), successes=73, outcomes=both + "0" * 25 + "1" * 12)
     table = tables()[0]
-    assert [(entry.tied, entry.shared_problems) for entry in table.ranked] == [(True, 256), (False, 256)]
-    assert table.ranked[1].p == pytest.approx(0.0358, abs=1e-4)
+    assert [(entry.tied, entry.shared_problems) for entry in table.shown] == [(True, 256), (False, 256)]
+    assert table.shown[1].p == pytest.approx(0.0358, abs=1e-4)
     assert table.compared_on == "compared with the best on the 256 problems that both played"
     # 43 and 30 discordant problems have a p of .1316; of two comparisons, .0358 is .0716
     other = "1" * 43 + "0" * 18 + "1" * 18 + "0" * 140 + "0" * 25 + "1" * 12
     add_evaluation(build_run(name="like it"), successes=73, outcomes=other)
     table = tables()[0]
-    assert {entry.run_name: entry.tied for entry in table.ranked} == {"best": True, "worse": True, "like it": True}
-    assert [entry.p for entry in table.ranked] == pytest.approx([1.0, 0.0716, 0.1316], abs=1e-4)
+    assert {entry.run.name: entry.tied for entry in table.shown} == {"best": True, "worse": True, "like it": True}
+    assert [entry.p for entry in table.shown] == pytest.approx([1.0, 0.0716, 0.1316], abs=1e-4)
     adjusted = "p adjusted for 2 comparisons (Holm)"
     assert table.compared_on == f"compared with the best on the 256 problems that both played, {adjusted}"
     assert "p = 0.072, adjusted by Holm's method" in browser.get("/leaderboard/").content.decode()
@@ -74,7 +81,7 @@ def test_a_row_is_not_worse_where_the_best_is_behind_on_what_both_played() -> No
     record_outcomes(best, "0" * 20 + "1" * 80)
     other = add_evaluation(build_run(name="other"), successes=60, episodes=100)
     record_outcomes(other, "0" * 40 + "1" * 60, problems=[*range(200, 240), *range(60)])  # 0 to 19 it solved alone
-    assert [(entry.run_name, entry.tied) for entry in tables()[0].ranked] == [("best", True), ("other", True)]
+    assert [(entry.run.name, entry.tied) for entry in tables()[0].shown] == [("best", True), ("other", True)]
 
 
 @pytest.mark.django_db
@@ -85,7 +92,7 @@ def test_a_row_with_other_problems_or_none_recorded_is_compared_on_what_there_is
     add_evaluation(build_run(name="unrecorded"), successes=6, episodes=16)
     assert best.problem_list_id != shifted.problem_list_id
     table = tables()[0]
-    assert [(entry.run_name, entry.shared_problems) for entry in table.ranked] == [
+    assert [(entry.run.name, entry.shared_problems) for entry in table.shown] == [
         ("best", 16), ("shifted", 12), ("unrecorded", 0),
     ]  # fmt: skip
     assert table.compared_on == (
@@ -101,8 +108,8 @@ def test_another_protocol_is_listed_below_with_its_differences() -> None:
     add_evaluation(build_run(name="short"), successes=60, episodes=64)
     add_evaluation(build_run(name="greedy"), successes=90, temperature=0.0)
     table = tables()[0]
-    assert [entry.run_name for entry in table.ranked] == ["usual", "usual"]
-    assert {entry.run_name: entry.protocol_difference for entry in table.other_protocols} == {
+    assert [entry.run.name for entry in table.shown] == ["usual", "usual"]
+    assert {entry.run.name: entry.protocol_difference for entry in table.shown_other_protocols} == {
         "short": "episodes 64, not 256",
         "greedy": "temperature 0.0, not 1.0",
     }
@@ -138,7 +145,7 @@ def test_the_newest_final_evaluation_of_a_resumed_run_counts() -> None:
     run = build_run()
     add_evaluation(run, successes=9, step=30)
     add_evaluation(run, successes=90, step=60)
-    assert [(entry.successes, entry.step) for entry in tables()[0].ranked] == [(90, 60)]
+    assert [(entry.result.successes, entry.result.step) for entry in tables()[0].shown] == [(90, 60)]
 
 
 def test_the_page_shows_the_interval_and_links_to_the_run(browser: Client) -> None:
@@ -157,7 +164,7 @@ def test_a_long_table_shows_its_best_rows_and_says_how_many_are_below(browser: C
         add_evaluation(build_run(name=f"run {successes}"), successes=successes)
     page = browser.get("/leaderboard/")
     assert "3 more rows below these." in page.content.decode()
-    assert [entry.successes for entry in page.context["tables"][0].shown] == list(range(102, 2, -1))
+    assert [entry.result.successes for entry in page.context["tables"][0].shown] == list(range(102, 2, -1))
     assert "more rows below" not in browser.get("/leaderboard/?rows=1000").content.decode()
 
 

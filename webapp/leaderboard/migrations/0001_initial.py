@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='entry',
-            index=models.Index(fields=['suite', 'key', '-success'], name='leaderboard_suite_i_479fe0_idx'),
+            index=models.Index(fields=['suite', 'key', '-success', 'evaluation', 'suite_version'], name='leaderboard_suite_i_98fd8a_idx'),
         ),
         migrations.AddIndex(
             model_name='entry',

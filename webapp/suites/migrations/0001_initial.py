@@ -69,6 +69,7 @@ class Migration(migrations.Migration):
                 ('weights', models.CharField(blank=True, default='', max_length=64)),
                 ('again', models.BooleanField(default=False)),
                 ('imported', models.BooleanField(default=False)),
+                ('listed', models.BooleanField(default=False)),
                 ('versions', models.JSONField(default=dict)),
                 ('planned', models.PositiveIntegerField(default=0)),
                 ('played', models.PositiveIntegerField(default=0)),
@@ -144,6 +145,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='suiteevaluation',
             index=models.Index(fields=['version', 'state', 'success'], name='suite_evaluations_ranked'),
+        ),
+        migrations.AddIndex(
+            model_name='suiteevaluation',
+            index=models.Index(condition=models.Q(('listed', False)), fields=['state', 'id'], name='suite_evaluations_to_list'),
         ),
         migrations.AddConstraint(
             model_name='suiteevaluation',
