@@ -31,6 +31,25 @@ class Report(ReportSummary):
     link: str | None
 
 
+class MetricBand(Answer):
+    """Of each range of steps; `low` and `high` are empty where a range is one step."""
+
+    mean: Column
+    low: Column
+    high: Column
+
+
+class MetricBands(Answer):
+    """Columns of equal length, each entry the last step of its range. `thinned`: ranges have more than one step."""
+
+    steps: list[int]
+    tokens: list[int]
+    seconds: list[float]
+    times: list[float]
+    thinned: bool
+    series: dict[str, MetricBand]
+
+
 class GroupCurve(Answer):
     """Columns of equal length; `low` and `high` are None where too few runs have a value."""
 
@@ -85,3 +104,8 @@ class ReportCalls:
         named = ";".join(",".join(group) for group in groups)
         answer = self._http.get("group-curves", groups=named, metrics=",".join(metrics), band=band)
         return [{name: GroupCurve.model_validate(one) for name, one in group.items()} for group in answer["groups"]]
+
+    def curves(self, runs: Sequence[str], metrics: Sequence[str], *, buckets: int = 300) -> dict[str, MetricBands]:
+        """Metrics of up to 50 runs in one request: the mean, minimum and maximum over ranges of steps, by run ID."""
+        answer = self._http.get("bands", runs=",".join(runs), keys=",".join(metrics), buckets=buckets)
+        return {run: MetricBands.model_validate(one) for run, one in answer["runs"].items()}

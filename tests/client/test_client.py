@@ -165,6 +165,9 @@ def test_groups_of_runs_have_a_mean_and_a_band(starboard: Starboard) -> None:
     for run in runs:
         run.take_steps(3)
         run.deliver()
+    curves = starboard.curves([run.run.pk for run in runs], ["rollout/success"])
+    assert [one.steps for one in curves.values()] == [[1, 2, 3]] * 2
+    assert [len(one.series["rollout/success"].mean) for one in curves.values()] == [3, 3]
     (found,) = starboard.group_curves([[run.run.pk for run in runs]], ["rollout/success"], band="minmax")
     curve = found["rollout/success"]
     assert (curve.steps, curve.count) == ([1, 2, 3], [2, 2, 2])

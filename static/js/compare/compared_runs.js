@@ -2,16 +2,17 @@
 
 import { Curves } from "../charts/curves.js";
 import { Lineage } from "../charts/lineage.js";
+import { listed } from "../charts/positions.js";
 import { getJson } from "../core/requests.js";
+import { bandsOf, outlineOf } from "./batches.js";
 import { hasEnded } from "../run/states.js";
 import { RunStore } from "../run/store.js";
 
-/** @import { Axis, Ends, EventPage, LineageFacts, Outline, Point, Position, RunState, Window } from "../types.js" */
+/** @import { Axis, Ends, EventPage, LineageFacts, Point, Position, RunState, Window } from "../types.js" */
 /** @import { GroupCurves } from "./group_curves.js" */
 
 const A_PAGE = 2000; // events
-// The first request is preloaded by the page: `webapp.evaluations.first_curves` writes the same address.
-const KEYS_A_REQUEST = 24; // as many charts as a comparison has: one answer per run
+const KEYS_A_REQUEST = 24; // as many charts as a comparison has
 const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs, each is drawn with these; zooming in requests finer ones
 
 /**
@@ -27,6 +28,27 @@ const [FEW, FEWER_BUCKETS] = [4, 300]; // of more runs, each is drawn with these
  * @property {string} label
  * @property {number} step
  */
+
+/** The curves of one run of several, which are requested together. */
+class CurvesOfOne extends Curves {
+  /**
+   * @param {string} run
+   * @param {number} hint
+   * @param {() => void} onUpdate
+   */
+  constructor(run, hint, onUpdate) {
+    super("", hint, onUpdate);
+    this.run = run;
+  }
+
+  /**
+   * @param {string[]} keys
+   * @param {string} window
+   */
+  async request(keys, window) {
+    return bandsOf(this.run, `keys=${listed(keys)}${this.howMany()}${window}`, keys.length);
+  }
+}
 
 export class ComparedRun {
   /**
@@ -46,7 +68,7 @@ export class ComparedRun {
     this.onUpdate = onUpdate;
     this.address = `/api/v1/runs/${facts.id}/`;
     this.lineage = new Lineage(facts.lineage, onUpdate);
-    this.store = new RunStore(new Curves(`${this.address}bands`, facts.step, onUpdate), this.lineage);
+    this.store = new RunStore(new CurvesOfOne(facts.id, facts.step, onUpdate), this.lineage);
     this.asking = false;
     this.curves.keysARequest = KEYS_A_REQUEST;
     this.begun = false;
@@ -74,8 +96,7 @@ export class ComparedRun {
   }
 
   async begin() {
-    /** @type {Outline | null} */
-    const outline = await getJson(`${this.address}outline`);
+    const outline = await outlineOf(this.id);
     if (!outline) return false;
     this.store.begin(outline);
     this.begun = true;

@@ -220,7 +220,9 @@ READS = [
 def queries(run: str) -> dict[str, dict[str, str]]:
     """Of the routes that need one."""
     keys = {"keys": "rollout/success"}
-    return {"metrics": keys, "bands": keys, "group-curves": {"groups": run, "metrics": "rollout/success"}}
+    runs = {"runs": run}
+    several = {"bands_of_runs": {**keys, **runs}, "outlines": runs}
+    return {**several, "metrics": keys, "bands": keys, "group-curves": {"groups": run, "metrics": "rollout/success"}}
 
 
 @pytest.mark.parametrize("endpoint", READS, ids=lambda endpoint: endpoint.name)

@@ -145,6 +145,8 @@ HTTP: dict[str, Row] = {
     "api/v1/leaderboard/": Row(anonymous=JSON_401, get=200),
     "api/v1/leaderboard/entries": Row(anonymous=JSON_401, get=200),
     "api/v1/leaderboard/pair": Row(anonymous=JSON_401, get=400),  # without two evaluations
+    "api/v1/bands": Row(anonymous=JSON_401, get=400),
+    "api/v1/outlines": Row(anonymous=JSON_401, get=400),
     "api/v1/group-curves": Row(anonymous=JSON_401, get=400),
     "api/v1/reports/": Row(anonymous=JSON_401, get=200, post=400),
     "api/v1/^reports/(?P<report_id>[0-9]{1,9})/$": Row(anonymous=JSON_401, get=200, post=400),
