@@ -52,6 +52,8 @@ INSTALLED_APPS = [
     "channels",
     "webapp.accounts",
     "webapp.user_sessions",
+    "webapp.projects.apps.ProjectsConfig",
+    "webapp.members",
     "webapp.environments",
     "webapp.audit",
     "webapp.runs",
@@ -83,6 +85,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.user_sessions.middleware.SessionUseMiddleware",
     "webapp.accounts.token_middleware.TokenMiddleware",
+    "webapp.projects.middleware.ReaderMiddleware",
     "webapp.security.login.SignedInByDefaultMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -100,6 +103,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["webapp.projects.tags"],  # what the reader may do
             "libraries": {
                 "page": "webapp.page_tags",
                 "run_states": "webapp.runs.state_tags",

@@ -18,6 +18,7 @@ urlpatterns = [
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
     path("account/", include("webapp.account_page.urls")),
+    path("projects/", include("webapp.members.urls")),
     path("environments/", include("webapp.environments.urls")),
     path("", include("webapp.alerts.urls")),
     path("trajectories/", include("webapp.trajectories.all_urls")),

@@ -40,7 +40,7 @@ def write_about(run: Run) -> None:
         name=run.name,
         owner=run.owner.get_username() if run.owner else "",
         preset=run.preset,
-        project=run.project,
+        project=run.project.name,
         notes=run.notes,
         tags=list(run.tags.values_list("name", flat=True)),
         created_at=run.created_at,

@@ -18,6 +18,8 @@ from engine.event_lines import parse_event
 from engine.events import Event, RunFailed, RunFinished
 from engine.line_files import lines_from_the_end
 from webapp.audit.services import record
+from webapp.members.choices import project_named
+from webapp.projects.models import default_project
 from webapp.runs.labels import label
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
@@ -74,7 +76,7 @@ def _run_of(directory: Path, config: RunConfig, newest: Event) -> Run:
         name=about.name[:80],
         owner=User.objects.filter(username=about.owner).first() if about.owner else None,
         preset=about.preset,
-        project=about.project,
+        project=project_named(None, about.project) if about.project else default_project(),
         notes=about.notes,
         created_at=about.created_at,
         queued_at=about.created_at,

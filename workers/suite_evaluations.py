@@ -80,7 +80,7 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
             job.weights = weights_of(job.model)
         except StarboardError as error:
             raise CannotStart(error.message, error.remedy) from None
-        earlier = same_inputs(job.key, job.weights, but=job.pk)
+        earlier = same_inputs(job.key, job.weights, job.project, but=job.pk)
         if earlier is not None and (earlier.is_live or not job.again):
             raise CannotStart(str(AlreadyEvaluated(earlier)), "")
         SuiteEvaluation.objects.filter(pk=job.pk).update(weights=job.weights)

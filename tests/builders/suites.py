@@ -12,6 +12,7 @@ from engine.suites.comparability import conditions_of, key_of
 from engine.suites.outcomes import OUTCOMES, Outcome, write_outcomes
 from engine.suites.suite import Suite as SuiteDocument
 from webapp.jobs import JobState
+from webapp.projects.models import default_project
 from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation, SuiteVersion
 from webapp.suites.results import save_outcomes
 
@@ -33,7 +34,7 @@ def document(
 
 def suite_version(suite: SuiteDocument | None = None) -> SuiteVersion:
     suite = suite or document()
-    row, _ = Suite.objects.get_or_create(name=suite.name)
+    row, _ = Suite.objects.get_or_create(name=suite.name, defaults={"project": default_project()})
     version, _ = SuiteVersion.objects.get_or_create(
         suite=row,
         number=suite.version,

@@ -36,7 +36,7 @@ def test_a_loop_s_metrics_are_a_run(starboard: Starboard, tmp_path: Path) -> Non
             run.log({"rollout/success": step / 100, "loss": float("nan"), "note": "text"}, step)
         run.log({"huge": 10**400, "rows": [1, 2]}, 50)
     row = Run.objects.get()
-    assert (row.name, row.state, row.project) == ("far away", "finished", "lakes")
+    assert (row.name, row.state, row.project.name) == ("far away", "finished", "lakes")
     assert run.dropped == 52  # each note, and two more
     index(row.pk)
     assert list(StepMetrics.objects.order_by("step").values_list("step", flat=True)) == list(range(1, 51))
@@ -108,7 +108,7 @@ def test_a_run_that_begins_without_the_site_is_created_when_it_is_there(
         assert main(["sync"]) == 0
     assert "1 lines" in capsys.readouterr().out
     row = Run.objects.get()
-    assert (row.name, row.state, row.project) == ("offline", "finished", "lakes")
+    assert (row.name, row.state, row.project.name) == ("offline", "finished", "lakes")
 
 
 def test_a_run_is_continued_by_its_id(starboard: Starboard, tmp_path: Path) -> None:

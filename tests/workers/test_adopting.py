@@ -14,6 +14,7 @@ from django.core.management import call_command
 from engine.config import RunConfig
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
+from webapp.members.choices import project_named
 from webapp.runs.labels import label
 from webapp.runs.models import Run
 from workers.about_run import write_about
@@ -31,7 +32,7 @@ def trained(run: Run) -> Run:
     """Two steps of an attempt that was cut off, then a third by its second attempt."""
     run.owner = User.objects.create_user("ada")
     run.config = RunConfig().model_dump(mode="json")
-    run.project, run.notes = "lakes", "first try"
+    run.project, run.notes = project_named(None, "lakes"), "first try"
     run.save()
     label(run, None, tags=["baseline", "cpu"])
     record = Record(run)
@@ -78,7 +79,7 @@ def test_an_adopted_run_has_the_rows_and_labels_that_it_had(trained: Run) -> Non
             assert {name: after["run"][name] for name in kept} == kept
         else:
             assert after[table] == before[table]
-    assert (found.name, found.project, found.notes) == ("calm-otter-12", "lakes", "first try")
+    assert (found.name, found.project.name, found.notes) == ("calm-otter-12", "lakes", "first try")
     assert found.owner == User.objects.get(username="ada")
     assert sorted(found.tags.values_list("name", flat=True)) == ["baseline", "cpu"]
     assert (found.step, found.attempt) == (3, 2)

@@ -75,6 +75,7 @@ def _launched(run: Run, step: int, config: RunConfig, why: dict[str, Any]) -> Ru
         return submit_run(
             pk=fork_id_of(run),
             owner=run.owner,
+            project=run.project,
             config=config,
             name=name_of(run, step),
             preset=run.preset,

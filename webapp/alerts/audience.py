@@ -9,16 +9,20 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from webapp.alerts.models import Delivery, NotificationSettings, Scope, Webhook
+from webapp.projects.models import Membership
 from webapp.runs.models import Run
 
 
 def audience(run: Run) -> list[NotificationSettings]:
-    return audience_of(run.owner_id)
+    return audience_of(run.owner_id, run.project_id)
 
 
-def audience_of(owner: int | None) -> list[NotificationSettings]:
-    """Of something that this user owns, or nobody."""
+def audience_of(owner: int | None, project: int | None) -> list[NotificationSettings]:
+    """Of something of the project that this user owns, or nobody: of those who may read it."""
     everyone = NotificationSettings.objects.select_related("user").filter(user__is_active=True)
+    administrators = Q(user__is_staff=True) | Q(user__is_superuser=True)
+    members = Membership.objects.filter(project=project).values("user")
+    everyone = everyone.filter(administrators | Q(user__in=members))
     return list(everyone.filter(Q(scope=Scope.ALL) | Q(user=owner)) if owner else everyone)
 
 

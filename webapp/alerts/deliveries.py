@@ -172,7 +172,7 @@ def page_of(run: Run) -> str:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    about = {"id": run.pk, "name": run.name, "project": run.project, "url": page_of(run)}
+    about = {"id": run.pk, "name": run.name, "project": run.project.name, "url": page_of(run)}
     return {**about, "step": run.step, "total_steps": run.total_steps}
 
 

@@ -17,11 +17,11 @@ from webapp.suites.models import SuiteEvaluation
 FAILED = ("sweep.failed", "evaluation.failed")
 
 
-def plan_ending(event: str, *, owner: int | None, data: Mapping[str, Any]) -> None:
+def plan_ending(event: str, *, owner: int | None, project: int | None, data: Mapping[str, Any]) -> None:
     """A message of type `event` for each channel of those who asked for it. Its content stays as it is now."""
     rows = [
         new_delivery(chosen.user, channel, address, event=event, detail=data)
-        for chosen in audience_of(owner)
+        for chosen in audience_of(owner, project)
         if chosen.endings == Endings.ENDED or (chosen.endings == Endings.FAILED and event in FAILED)
         for channel, address in channels_of(chosen)
     ]
@@ -46,4 +46,4 @@ def plan_evaluation_ending(job: Job, **_: Any) -> None:
     }
     numbers = {name: getattr(job, name) for name in ("played", "planned", "scored", "success", "low", "high")}
     data = {"evaluation": about, "state": str(state), "reason": job.message, **numbers, "url": about["url"]}
-    plan_ending(f"evaluation.{state}", owner=job.owner_id, data=data)
+    plan_ending(f"evaluation.{state}", owner=job.owner_id, project=job.project_id, data=data)

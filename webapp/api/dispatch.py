@@ -17,6 +17,7 @@ from webapp.api.limits import Allowance, spend
 from webapp.api.parameters import body_of, query_of, raw_body, refuse_query
 from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import Problem
+from webapp.projects.access import RoleNeeded, require
 
 
 class PathView:
@@ -36,6 +37,8 @@ class PathView:
             answer = _answered(call, endpoint, parts)
         except Problem as problem:
             answer = problem.answer()
+        except RoleNeeded as refused:
+            answer = Problem(403, refused.heading, refused.remedy).answer()
         if allowance is not None:
             allowance.write_to(answer)
         return answer
@@ -65,6 +68,8 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
 
 def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
     rows = {PATH_ROWS[name].parameter: PATH_ROWS[name].row(parts[name]) for name in endpoint.rows}
+    for row in rows.values():
+        require(row, endpoint.needs)
     values: dict[str, Any] = {"call": call, **rows, **{name: parts[name] for name in endpoint.numbers}}
     if endpoint.query is None:
         refuse_query(call.request, endpoint)

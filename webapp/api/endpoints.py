@@ -26,6 +26,7 @@ from pydantic.json_schema import WithJsonSchema
 
 from webapp.accounts.models import PersonalToken, Scope
 from webapp.api.path_rows import PATH_ROWS
+from webapp.projects.models import Role
 
 LONGEST_BODY = 256 * 1024  # bytes, unless an endpoint says otherwise
 LIKE = "x-like"
@@ -59,7 +60,8 @@ class Media:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """`route` is the name for `reverse`; `problems` has a sentence for each status that the function itself raises."""
+    """`route` is the name for `reverse`; `needs` is the role in the projects of the path's rows; `problems` has a
+    sentence for each status that the function itself raises."""
 
     handler: Handler
     method: str
@@ -67,6 +69,7 @@ class Endpoint:
     route: str
     tag: str
     scope: Scope
+    needs: Role
     status: int
     most_bytes: int
     body_media: str
@@ -113,8 +116,8 @@ class Resource:
     def get(self, path: str, **options: Any) -> Callable[[Handler], Handler]:
         return self._add("GET", path, **options)
 
-    def post(self, path: str, **options: Any) -> Callable[[Handler], Handler]:
-        return self._add("POST", path, **options)
+    def post(self, path: str, *, needs: Role = Role.EDITOR, **options: Any) -> Callable[[Handler], Handler]:
+        return self._add("POST", path, needs=needs, **options)
 
     def _add(
         self,
@@ -123,6 +126,7 @@ class Resource:
         *,
         route: str = "",
         scope: Scope = Scope.READ,
+        needs: Role = Role.VIEWER,
         status: int = 200,
         most_bytes: int = LONGEST_BODY,
         body_media: str = "application/json",
@@ -139,6 +143,7 @@ class Resource:
                     route=route or path.rpartition("/")[2],
                     tag=self.tag,
                     scope=scope,
+                    needs=needs,
                     status=status,
                     most_bytes=most_bytes,
                     body_media=body_media,

@@ -8,6 +8,8 @@ from pydantic import BaseModel, Field
 
 from webapp.api.problems import Problem
 from webapp.jobs import JobState, Refused
+from webapp.projects.access import readable, require
+from webapp.projects.models import Role
 from webapp.suites.definition_text import definition_of
 from webapp.suites.models import Suite, SuiteEvaluation
 from webapp.suites.services import AlreadyEvaluated
@@ -111,10 +113,11 @@ class EvaluationPage(BaseModel):
     next: int | None = Field(description="The `after` of the next page; null if this is the last.")
 
 
-def evaluation_at(pk: int) -> SuiteEvaluation:
-    found = SuiteEvaluation.objects.select_related("version__suite").filter(pk=pk).first()
+def evaluation_at(pk: int, needs: Role = Role.VIEWER) -> SuiteEvaluation:
+    found = readable(SuiteEvaluation.objects.select_related("version__suite").filter(pk=pk)).first()
     if found is None:
         raise Problem(404, f"There is no evaluation {pk}", "List them with GET /api/v1/evaluations/.")
+    require(found, needs)
     return found
 
 

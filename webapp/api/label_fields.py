@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from webapp.live.reading import can_be_a_name
-from webapp.runs.labels import LONGEST_NOTES, LONGEST_PROJECT, LONGEST_TAG, MOST_TAGS
+from webapp.projects.models import LONGEST_NAME
+from webapp.runs.labels import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
 
 
 def _storable(text: str) -> str:
@@ -24,7 +25,13 @@ def _tags(tags: list[str]) -> list[str]:
 
 
 Text = Annotated[str, AfterValidator(_storable)]
-Project = Annotated[Text, Field(max_length=LONGEST_PROJECT, description="Groups runs in lists; empty for none.")]
+Project = Annotated[
+    Text,
+    Field(
+        max_length=LONGEST_NAME,
+        description="The name or slug of the project; one that you do not know of is created. Empty for the usual one.",
+    ),
+]
 Notes = Annotated[Text, Field(max_length=LONGEST_NOTES, description="Shown on the run's page.")]
 Tags = Annotated[
     list[str],

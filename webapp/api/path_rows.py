@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.api.problems import Problem
+from webapp.projects.access import readable
 from webapp.reports.models import Report
 from webapp.runs.models import Run
 from webapp.sweeps.models import Sweep
@@ -14,7 +15,7 @@ from webapp.sweeps.models import Sweep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathRow:
-    """`pattern` is what the part of the path may be; `find` returns None where there is no such row."""
+    """`pattern` is what the part of the path may be; `find` returns None where the reader may read no such row."""
 
     parameter: str
     pattern: str
@@ -44,18 +45,20 @@ PATH_ROWS: dict[str, PathRow] = {
         parameter="run",
         pattern="[0-9a-z]{1,10}",
         type="string",
-        find=lambda text: Run.objects.select_related("forked_from").filter(pk=text).first(),
+        find=lambda text: readable(Run.objects.select_related("forked_from").filter(pk=text)).first(),
     ),
     "sweep_id": PathRow(
         parameter="sweep",
         pattern=NUMBER,
         type="integer",
-        find=lambda text: Sweep.objects.select_related("owner", "environment_version").filter(pk=int(text)).first(),
+        find=lambda text: readable(
+            Sweep.objects.select_related("owner", "environment_version").filter(pk=int(text))
+        ).first(),
     ),
     "report_id": PathRow(
         parameter="report",
         pattern=NUMBER,
         type="integer",
-        find=lambda text: Report.objects.select_related("owner").filter(pk=int(text)).first(),
+        find=lambda text: readable(Report.objects.select_related("owner").filter(pk=int(text))).first(),
     ),
 }

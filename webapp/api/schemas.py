@@ -138,7 +138,7 @@ def run_summary(run: Run) -> dict[str, Any]:
     """As `RunSummary`: the run's live state and the columns that seldom change."""
     return {
         **run.live_state(),
-        "project": run.project,
+        "project": run.project.name,
         "tags": [tag.name for tag in run.tags.all()],
         "notes": run.notes,
         "preset": run.preset,

@@ -1,4 +1,4 @@
-"""Who requested what of which run, and when. Rows are added and never changed."""
+"""Who requested what of which run, or of what else belongs to a project, and when. Rows are added and never changed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,14 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 
 class AuditEntry(models.Model):
     """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the
-    request as JSON."""
+    request as JSON. An entry that is not of a run says in `kind` and `object_id` what it is of, and in `object_name`
+    how that was called."""
 
-    run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="audit")
+    run = models.ForeignKey("runs.Run", null=True, on_delete=models.CASCADE, related_name="audit")
+    project = models.ForeignKey("projects.Project", null=True, on_delete=models.CASCADE, related_name="audit")
+    kind = models.CharField(max_length=20, blank=True, default="")
+    object_id = models.CharField(max_length=20, blank=True, default="")
+    object_name = models.CharField(max_length=150, blank=True, default="")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     who = models.CharField(max_length=150)
     token = models.CharField(max_length=60, blank=True, default="")  # name of the personal token that was used
@@ -36,7 +41,11 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ["-time", "-pk"]
-        indexes = [models.Index(fields=["run", "-time"])]
+        indexes = [
+            models.Index(fields=["run", "-time"]),
+            models.Index(fields=["kind", "object_id", "-time"]),
+            models.Index(fields=["project", "-time"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.who}: {self.action} ({self.outcome})"

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
+from django.db.models import Model
 
 from webapp.audit.models import DONE, REFUSED, AuditEntry
+from webapp.projects.access import project_id_of, readable
 from webapp.updates import publish_run
 
 if TYPE_CHECKING:
+    from webapp.projects.models import Project
     from webapp.runs.models import Run
 
 Actor = User | AnonymousUser | None
@@ -50,6 +53,35 @@ DESCRIPTIONS = {
     "prune": "ended the run for its sweep",
     "preempt": "pre-empted the run",
     "unarchive": "restored the run from the archive",
+    "create": "created it",
+    "edit": "changed it",
+    "hide": "archived it",
+    "restore": "restored it from the archive",
+    "submit": "requested it",
+    "halt": "requested a stop",
+    "go_on": "resumed it",
+    "launch_sweep": "launched the sweep",
+    "hold": "launched no more runs",
+    "limits": "changed its limits",
+    "extend": "extended it",
+    "share": "shared it by a link",
+    "unshare": "revoked its link",
+    "remove": "deleted it",
+    "invite": "created an invitation",
+    "revoke_invitation": "revoked an invitation",
+    "join": "joined by an invitation",
+    "add_member": "added a member",
+    "role": "changed a role",
+    "remove_member": "removed a member",
+    "leave": "left the project",
+}
+KINDS = {  # by model
+    "environmentdefinition": "environment",
+    "suite": "suite",
+    "suiteevaluation": "evaluation",
+    "sweep": "sweep",
+    "report": "report",
+    "project": "project",
 }
 
 
@@ -72,22 +104,56 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
     return done
 
 
+def record_of(row: Model, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
+    """Adds an entry about an environment, a suite, an evaluation, a sweep, a report or a project; returns `done`."""
+    AuditEntry.objects.create(
+        project_id=project_id_of(row),
+        kind=kind_of(row),
+        object_id=str(row.pk),
+        object_name=str(row)[:150],
+        user=user if isinstance(user, User) else None,
+        who=who(user),
+        token=getattr(user, "token_name", ""),
+        action=action,
+        detail=detail,
+        outcome=DONE if done else REFUSED,
+    )
+    return done
+
+
+def kind_of(row: Model) -> str:
+    return KINDS[type(row)._meta.model_name or ""]
+
+
+def entries_of(row: Model, limit: int = 200) -> list[dict[str, Any]]:
+    """About `row`, newest first."""
+    found = AuditEntry.objects.filter(kind=kind_of(row), object_id=str(row.pk))[:limit]
+    return [_shown(entry) for entry in found]
+
+
+def entries_in(project: Project, limit: int = 100) -> list[dict[str, Any]]:
+    """About the project, its members and what belongs to it besides runs, newest first."""
+    found = AuditEntry.objects.filter(project=project, run=None)[:limit]
+    return [{**_shown(entry), "kind": entry.kind, "name": entry.object_name} for entry in found]
+
+
 def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:
     """Newest first, each with a description."""
     found = list(AuditEntry.objects.filter(run=run)[:limit])
     others = {entry.pk: entry.detail.get("fork") or entry.detail.get("of") for entry in found}
-    known = type(run).objects.in_bulk({pk for pk in others.values() if pk})
-    return [
-        {
-            "time": entry.time,
-            "who": f"{entry.who}, token {entry.token}" if entry.token else entry.who,
-            "description": DESCRIPTIONS.get(entry.action, entry.action),
-            "detail": describe(entry.detail),
-            "refused": entry.outcome == REFUSED,
-            "other": known.get(others[entry.pk] or ""),  # the other run it concerns
-        }
-        for entry in found
-    ]
+    known = readable(type(run).objects.all()).in_bulk({pk for pk in others.values() if pk})
+    # with the other run it concerns
+    return [{**_shown(entry), "other": known.get(others[entry.pk] or "")} for entry in found]
+
+
+def _shown(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "time": entry.time,
+        "who": f"{entry.who}, token {entry.token}" if entry.token else entry.who,
+        "description": DESCRIPTIONS.get(entry.action, entry.action),
+        "detail": describe(entry.detail),
+        "refused": entry.outcome == REFUSED,
+    }
 
 
 def settings_authors(run: Run) -> dict[str, str]:

@@ -86,7 +86,7 @@ def label_fields(runs: Sequence[Run]) -> list[Field]:
             "environment": row.environment if row else "",
             "model": row.model if row else "",
             "preset": run.preset,
-            "project": run.project,
+            "project": run.project.name,
             "owner": run.owner.get_username() if run.owner else "",
             "tag": ", ".join(tags.get(run.pk, [])),
         }[key]

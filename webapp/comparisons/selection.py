@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from django.db.models import Q
 from django.http import QueryDict
 
+from webapp.projects.access import readable
 from webapp.run_pages.run_filters import FILTERS, find_runs
 from webapp.runs.models import Run
 
 MOST_RUNS = 50
+WIDE = ("forked_from", "owner", "project", "environment_version__definition")
 QUERY = ("q", "show", "project", "config", "archived", "sweep")  # and `tag`, which may be there several times
 
 
@@ -29,7 +31,7 @@ class Selection:
 
 def select(query: QueryDict, most: int = MOST_RUNS) -> Selection:
     named = list(dict.fromkeys(part for part in query.get("runs", "").split(",") if part))
-    found = Run.objects.select_related("forked_from", "owner", "environment_version__definition").in_bulk(named[:most])
+    found = readable(Run.objects.select_related(*WIDE)).in_bulk(named[:most])
     selection = Selection(
         runs=[found[pk] for pk in named if pk in found],
         missing=[pk for pk in named[:most] if pk not in found],
@@ -60,7 +62,7 @@ def query_words(query: QueryDict) -> str:
     if text := query.get("q"):
         words.append(f"“{text}”")
     if project := query.get("project"):
-        words.append("no project" if project == "-" else f"project {project}")
+        words.append(f"project {project}")
     if show := FILTERS.get(query.get("show", "")):
         words.append(show[0].lower())
     if sweep := query.get("sweep"):
@@ -88,7 +90,7 @@ def _add_queried(selection: Selection, query: QueryDict, most: int) -> None:
     runs = runs.exclude(pk__in=[run.pk for run in selection.runs])
     room = most - len(selection.runs)
     total = runs.count()
-    wide = runs.select_related("forked_from", "owner", "environment_version__definition")
+    wide = runs.select_related(*WIDE)
     selection.runs += wide.order_by("-created_at", "pk")[:room]
     if total > room:
         selection.notes.append(f"{total} runs match the query; the newest {room} are compared.")

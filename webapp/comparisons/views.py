@@ -24,6 +24,7 @@ from webapp.comparisons.shared_trajectories import shared_problems
 from webapp.evaluations import same_config
 from webapp.evaluations.results import chosen_pair, results
 from webapp.evaluations.same_config import Pair
+from webapp.projects.access import readable
 from webapp.run_pages.run_filters import FILTERS
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import MetricName, Run
@@ -79,7 +80,7 @@ def compare(request: HttpRequest) -> HttpResponse:
             "pair": chosen_pair(view.runs, request.GET.dict()),
             "kept_query": [(key, value) for key, value in request.GET.items() if key not in ("first", "other")],
             "pairs": _pairs(view.runs),
-            "choices": Run.objects.filter(archived_at=None).order_by("-created_at")[:CHOICES],
+            "choices": readable(Run.objects.filter(archived_at=None)).order_by("-created_at")[:CHOICES],
             "most_runs": MOST_RUNS,
             "filters": FILTERS,
             "query": {name: request.GET.get(name, "") for name in QUERY},

@@ -14,6 +14,7 @@ from webapp.environments.calls import ask
 from webapp.environments.forms import EnvironmentForm
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import administers, is_allowed
+from webapp.projects.access import readable
 from webapp.whole_numbers import whole_number
 
 LARGEST_SEED = 2_000_000_000
@@ -46,7 +47,7 @@ def play(request: HttpRequest) -> HttpResponse:
 def facts(request: HttpRequest) -> HttpResponse:
     """The facts of the versions `v`, as far as a worker has measured them."""
     keys = [key for text in request.GET.getlist("v") if (key := whole_number(text)) is not None][:MOST_CARDS]
-    rows = EnvironmentVersion.objects.filter(pk__in=keys).values_list("pk", "facts")
+    rows = readable(EnvironmentVersion.objects.filter(pk__in=keys)).values_list("pk", "facts")
     return JsonResponse({"facts": {pk: found for pk, found in rows if found}})
 
 
@@ -71,7 +72,7 @@ def _config(request: HttpRequest) -> tuple[EnvironmentConfig | None, dict[str, l
     """The environment of the request: a stored `version`, or the fields of the form, checked as on saving."""
     if requested := request.POST.get("version", ""):
         number = whole_number(requested)
-        version = EnvironmentVersion.objects.filter(pk=number).first() if number is not None else None
+        version = readable(EnvironmentVersion.objects.filter(pk=number)).first() if number is not None else None
         return (version.parsed(), {}) if version else (None, {"version": ["This environment no longer exists."]})
     kind = request.POST.get("kind", "")
     if not is_allowed(kind, request):

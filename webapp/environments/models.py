@@ -10,6 +10,7 @@ from django.db import models
 
 from engine.config import EnvironmentConfig
 from webapp.jobs import Job
+from webapp.projects.models import Project
 from workers.app import PREFLIGHT
 
 
@@ -18,6 +19,8 @@ class EnvironmentDefinition(models.Model):
 
     name = models.CharField(max_length=60, unique=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    # None for those of a new installation, which everybody reads
+    project = models.ForeignKey(Project, null=True, blank=True, on_delete=models.PROTECT, related_name="environments")
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -34,6 +37,8 @@ class EnvironmentDefinition(models.Model):
 
 class EnvironmentVersion(models.Model):
     """One `engine.config.EnvironmentConfig`, numbered from 1. Edited in place only while no run has used it."""
+
+    project_path = "definition__project"
 
     definition = models.ForeignKey(EnvironmentDefinition, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField(default=1)
@@ -69,6 +74,7 @@ PLAYERS = {
 class Preflight(Job):
     """Problems of a version, each played several times by a player or, where `model` is given, by a model."""
 
+    project_path = "version__definition__project"
     NOUN = "Pre-flight"
     TASK = PREFLIGHT
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.environments import preflights
 from webapp.environments.models import PLAYERS, EnvironmentDefinition, Preflight
 from webapp.jobs import Refused
+from webapp.members.choices import project_for_new
+from webapp.projects.access import fetch, require
+from webapp.projects.models import Role
 from webapp.whole_numbers import whole_number
 
 EARLIER = 20
@@ -19,7 +22,12 @@ DEFAULTS = {"player": "mixed:0.4", "problems": "16", "rollouts": "8", "first_see
 @require_http_methods(["GET", "HEAD", "POST"])
 def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows the pre-flight `id`, or the newest, and the form; POST submits one and redirects to it."""
-    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    definition = fetch(EnvironmentDefinition, pk=pk)
+    if request.method == "POST":
+        if definition.project_id is None:  # it ships: whoever edits anything may try it
+            project_for_new(request.user)
+        else:
+            require(definition, Role.EDITOR)
     problem = ""
     if request.method == "POST":
         try:
@@ -52,11 +60,11 @@ def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def preflight_data(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
-    found = get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk)
+    found = fetch(Preflight, pk=preflight_id, version__definition_id=pk)
     return JsonResponse(preflights.as_json(found))
 
 
 @require_POST
 def stop_preflight(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
-    get_object_or_404(Preflight, pk=preflight_id, version__definition_id=pk).stop()
+    fetch(Preflight, needs=Role.EDITOR, pk=preflight_id, version__definition_id=pk).stop()
     return redirect(f"{reverse('environments:preflight', args=[pk])}?id={preflight_id}")

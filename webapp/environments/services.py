@@ -13,17 +13,24 @@ from engine.config import EnvironmentConfig
 from webapp.environments.differences import with_defaults
 from webapp.environments.measuring import measure_soon
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
+from webapp.projects.models import Project, default_project
 
 
-def define(*, name: str, config: EnvironmentConfig, owner: User | None = None) -> EnvironmentVersion:
-    """A new environment and its version 1."""
-    return measure_soon(define_unmeasured(name=name, config=config, owner=owner))
+def define(
+    *, name: str, config: EnvironmentConfig, owner: User | None = None, project: Project | None = None
+) -> EnvironmentVersion:
+    """A new environment and its version 1, by default in the project of a new installation."""
+    made = define_unmeasured(name=name, config=config, owner=owner, project=project or default_project())
+    return measure_soon(made)
 
 
-def define_unmeasured(*, name: str, config: EnvironmentConfig, owner: User | None = None) -> EnvironmentVersion:
-    """The same, measured when a worker next looks for environments without facts."""
+def define_unmeasured(
+    *, name: str, config: EnvironmentConfig, owner: User | None = None, project: Project | None = None
+) -> EnvironmentVersion:
+    """The same, measured when a worker next looks for environments without facts. Without a project, everybody reads
+    it."""
     with transaction.atomic():
-        definition = EnvironmentDefinition.objects.create(name=name, owner=owner)
+        definition = EnvironmentDefinition.objects.create(name=name, owner=owner, project=project)
         return _add_version(definition, 1, config)
 
 

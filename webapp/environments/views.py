@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Count, Prefetch
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from pydantic import BaseModel
 
@@ -17,12 +17,16 @@ from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
 from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
+from webapp.audit.services import entries_of, record_of
 from webapp.environments import services
 from webapp.environments.differences import differences, shown
 from webapp.environments.forms import BUDGETS, EnvironmentForm
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.restrictions import ADMINISTRATORS, OWN_CLASS, administers, is_allowed
 from webapp.forms.fields import label_of
+from webapp.members.choices import project_for_new
+from webapp.projects.access import fetch, readable, readable_in
+from webapp.projects.models import Role
 from webapp.visible_text import visible
 
 Versions = Sequence[EnvironmentVersion]
@@ -32,8 +36,10 @@ DEFAULT_KIND = "frozen_lake"
 @require_safe
 def environment_list(request: HttpRequest) -> HttpResponse:
     archived = request.GET.get("archived") == "1"
-    versions = EnvironmentVersion.objects.annotate(run_count=Count("runs")).order_by("-number")
-    definitions = EnvironmentDefinition.objects.filter(archived_at__isnull=not archived).prefetch_related(
+    versions = EnvironmentVersion.objects.annotate(
+        run_count=Count("runs", filter=readable_in("runs__project"))
+    ).order_by("-number")
+    definitions = readable(EnvironmentDefinition.objects.filter(archived_at__isnull=not archived)).prefetch_related(
         Prefetch("versions", queryset=versions)
     )
     groups = _by_kind([_card(definition) for definition in definitions])
@@ -42,10 +48,13 @@ def environment_list(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_environment(request: HttpRequest) -> HttpResponse:
+    project = project_for_new(cast(User, request.user), request.POST.get("project", ""))
     kind = _kind_asked(request)
     form = EnvironmentForm(request.POST or None, kind=kind, current=None, administrator=administers(request))
     if request.method == "POST" and form.is_valid():
-        version = services.define(name=form.name, config=form.config, owner=cast(User, request.user))
+        user = cast(User, request.user)
+        version = services.define(name=form.name, config=form.config, owner=user, project=project)
+        record_of(version.definition, user, "create")
         messages.success(request, f"{version.definition.name} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
@@ -53,7 +62,7 @@ def new_environment(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
-    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    definition = fetch(EnvironmentDefinition, needs=Role.EDITOR, pk=pk)
     newest = definition.latest
     form = EnvironmentForm(
         request.POST or None,
@@ -64,6 +73,7 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         version = services.edit(definition, name=form.name, config=form.config)
+        _record_edit(request, definition, newest, version)
         messages.success(request, _edited(version, newest))
         return redirect("environments:detail", pk)
     return _form_page(request, form, newest)
@@ -71,8 +81,8 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_safe
 def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
-    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
-    versions = list(definition.versions.annotate(run_count=Count("runs")).order_by("-number"))
+    definition = fetch(EnvironmentDefinition, pk=pk)
+    versions = list(definition.versions.annotate(run_count=_run_count()).order_by("-number"))
     shown = _version_asked(request, "version", versions) or versions[0]
     compared = _version_asked(request, "against", versions) or _before(versions, shown)
     return render(
@@ -88,21 +98,42 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
             "parameters": _parameters(shown.parsed()),
             "compared": compared,
             "differences": differences([compared.config, shown.config]) if compared else None,
-            "runs": shown.runs.order_by("-created_at")[:20],
+            "entries": entries_of(definition),
+            "runs": readable(shown.runs.order_by("-created_at"))[:20],
         },
     )
 
 
 @require_POST
 def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
-    definition = get_object_or_404(EnvironmentDefinition, pk=pk)
+    definition = fetch(EnvironmentDefinition, needs=Role.EDITOR, pk=pk)
     if request.POST.get("action") == "unarchive":
         services.unarchive(definition)
+        record_of(definition, cast(User, request.user), "restore")
         messages.success(request, f"{definition.name} is in the list again.")
         return redirect("environments:detail", pk)
     services.archive(definition)
+    record_of(definition, cast(User, request.user), "hide")
     messages.success(request, f"{definition.name} is archived. Its runs keep it.")
     return redirect("environments:list")
+
+
+def _record_edit(
+    request: HttpRequest, definition: EnvironmentDefinition, before: EnvironmentVersion, after: EnvironmentVersion
+) -> None:
+    """With the settings that differ. `before` was read before the edit, which may have been in place."""
+    old_name = definition.name
+    definition.refresh_from_db()
+    rows = differences([before.config, after.config]).differing
+    changes = {row.key: {"old": row.values[0], "new": row.values[1]} for row in rows}
+    if definition.name != old_name:
+        changes["name"] = {"old": old_name, "new": definition.name}
+    if changes:
+        record_of(definition, cast(User, request.user), "edit", version=after.number, changes=changes)
+
+
+def _run_count() -> Count:
+    return Count("runs", filter=readable_in("runs__project"))
 
 
 def _by_kind(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:

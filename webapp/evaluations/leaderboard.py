@@ -17,6 +17,7 @@ from webapp.evaluations.endings import endings_of
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.run_facts import RunFacts, facts_of
 from webapp.evaluations.ties import Ties, ties
+from webapp.projects.access import readable
 from webapp.rates import Rate
 from webapp.runs.models import Run
 from webapp.runs.settings_history import described, settings_histories
@@ -158,7 +159,8 @@ def _entries(results: Sequence[Result]) -> dict[int, Entry]:
 
 
 def _results() -> list[Result]:
-    rows = Evaluation.objects.filter(final=True, run__state=RunState.FINISHED, run__archived_at=None, episodes__gt=0)
+    ended = {"run__state": RunState.FINISHED, "run__archived_at": None}
+    rows = readable(Evaluation.objects.filter(final=True, episodes__gt=0, **ended))
     found = rows.order_by("step", "pk").values_list(
         "pk",
         "run_id",

@@ -26,6 +26,8 @@ class Evaluation(models.Model):
     """One `evaluation_completed` event, or `checkpoint_evaluated` if it was requested. Success has a 95% Wilson
     interval."""
 
+    project_path = "run__project"
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluations")
     step = models.PositiveIntegerField()
     time = models.FloatField()
@@ -64,6 +66,8 @@ class EvaluationRequest(Job):
 
     NOUN = "Evaluation"
     TASK = EVALUATE
+
+    project_path = "run__project"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="evaluation_requests")
     step = models.PositiveIntegerField()

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from engine.events import RunStarted
 from engine.metrics import OF_THE_MACHINE
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_of
 
@@ -81,7 +82,7 @@ def runs_with_same_config(run: Run) -> list[Run]:
     family = Q(cloned_from=run)
     if run.cloned_from_id:
         family |= Q(pk=run.cloned_from_id) | Q(cloned_from=run.cloned_from_id)
-    candidates = Run.objects.filter(family).exclude(pk=run.pk).order_by("-created_at")
+    candidates = readable(Run.objects.filter(family)).exclude(pk=run.pk).order_by("-created_at")
     return [other for other in candidates if same_config(run, other)][:MOST_SHOWN]
 
 

@@ -23,7 +23,7 @@ def about_of(run: Run) -> About:
     return About(
         id=run.pk,
         name=run.name,
-        project=run.project,
+        project=run.project.name,
         user=run.owner.get_username() if run.owner is not None else "",
         started=started.timestamp(),
         ended=ended.timestamp() if ended is not None and run.is_terminal else None,

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from engine.events import Split
 from engine.foreign.run_directory import Report, Source
 from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, import_run
+from webapp.members.choices import project_for_new
 
 SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}
 ERRORS_SHOWN = 20
@@ -21,6 +22,7 @@ ERRORS_SHOWN = 20
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_form(request: HttpRequest) -> HttpResponse:
     """GET shows the form. POST imports the files and redirects to the new run, or shows why no line could be read."""
+    project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method != "POST":
         return _form(request)
     files = request.FILES.getlist("file")
@@ -31,6 +33,7 @@ def import_form(request: HttpRequest) -> HttpResponse:
         origin=", ".join(file.name or "file" for file in files),
         name=request.POST.get("name", ""),
         owner=request.user,
+        project=project,
         split=SPLITS.get(request.POST.get("split", "")),
     )
     if run is None:

@@ -14,6 +14,8 @@ from engine.events import Split
 from engine.foreign.records import UNNAMED
 from engine.foreign.run_directory import Report, Source, as_log, import_rollouts
 from webapp.audit.services import record
+from webapp.members.choices import project_for_new
+from webapp.projects.models import Project
 from webapp.runs.indexing import enqueue_index
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
@@ -32,6 +34,7 @@ def import_run(
     name: str = "",
     owner: User | AnonymousUser | None = None,
     split: Split | None = None,
+    project: Project | None = None,
 ) -> tuple[Run | None, Report]:
     """Creates a finished run from the readable lines of `sources`; returns it with a report, or None if there are none.
 
@@ -43,6 +46,7 @@ def import_run(
         imported_from=origin[:200],
         owner=owner if isinstance(owner, User) else None,
         state=RunState.FINISHED,
+        project=project or project_for_new(owner),
     )
     try:
         report = import_rollouts(sources, run.directory, split=split)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from webapp.live.reading import can_be_a_name
-from webapp.runs.labels import LONGEST_PROJECT, LONGEST_TAG, MOST_TAGS
+from webapp.projects.models import LONGEST_NAME as LONGEST_PROJECT
+from webapp.runs.labels import LONGEST_TAG, MOST_TAGS
 from webapp.runs.models import Run
 from webapp.runs.priorities import priority_number
 
@@ -25,7 +26,7 @@ class Labels:
         """Those that were sent; a clone or fork begins with the project and the tags of its source."""
         tags = ", ".join(tag.name for tag in source.tags.all()) if source else ""
         return cls(
-            project=data.get("project", source.project if source else "").strip(),
+            project=data.get("project", source.project.name if source else "").strip(),
             tags=data.get("tags", tags).strip(),
             priority=data.get("priority", "") or "normal",
         )

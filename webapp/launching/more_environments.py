@@ -9,6 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from webapp.environments.models import EnvironmentVersion
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 from webapp.whole_numbers import whole_number
 
@@ -69,7 +70,7 @@ def configs(rows: list[Row], source: Run | None) -> tuple[list[dict[str, Any]], 
 
 def _config(choice: str, source: Run | None) -> dict[str, Any] | None:
     if (key := whole_number(choice)) is not None:
-        version = EnvironmentVersion.objects.filter(pk=key).first()
+        version = readable(EnvironmentVersion.objects.filter(pk=key)).first()
         return dict(version.config) if version else None
     index = whole_number(choice.removeprefix(KEPT))
     environments = source.config.get("environments", []) if source else []

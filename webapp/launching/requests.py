@@ -16,6 +16,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import refused_class, refused_fields
 from webapp.launching import drafts
 from webapp.launching.presets import run_presets, saved_presets
+from webapp.projects.access import readable
 
 
 class Refused(Exception):
@@ -89,7 +90,7 @@ def _read(text: str) -> dict[str, Any]:
 
 def _version(name: str) -> EnvironmentVersion:
     """The newest of the environment with this name."""
-    current = EnvironmentVersion.objects.filter(definition__archived_at=None)
+    current = readable(EnvironmentVersion.objects.filter(definition__archived_at=None))
     found = current.filter(definition__name=name).order_by("-number").first() if "\0" not in name else None
     if found is None:
         known = current.order_by("definition__name").values_list("definition__name", flat=True).distinct()[:20]

@@ -26,6 +26,8 @@ from webapp.launching.labels import Labels
 from webapp.launching.models import SavedPreset
 from webapp.launching.presets import RunPreset, run_presets, saved_presets
 from webapp.launching.sized import RESPONSE_TOKENS, response_tokens, sized
+from webapp.members.choices import project_for_new
+from webapp.projects.access import readable
 from webapp.runs import forks, services
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.labels import label, parse_tags
@@ -83,6 +85,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """GET shows the form; POST launches the run or shows the errors."""
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
+    project_for_new(request.user)  # who edits nothing launches nothing
     filled = _posted(request) if request.method == "POST" else _begun(request)
     made = filled.draft() if request.method == "POST" else None
     if made is not None and made.valid and made.config is not None and request.POST.get("then") == "sweep":
@@ -102,6 +105,8 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
     name = request.POST.get("name", "").strip() or (generated_name() if several else "")
     try:
         with transaction.atomic():
+            like = filled.source.project if filled.source else None
+            project = project_for_new(request.user, filled.labels.project, like=like, create=True)
             runs = [
                 services.submit_run(
                     owner=request.user,
@@ -111,11 +116,12 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
                     environment_version=filled.version,
                     cloned_from=filled.source,
                     priority=priority_number(filled.labels.priority),
+                    project=project,
                 )
                 for seed in filled.seeds or [made.config.seed]
             ]
             for run in runs:
-                label(run, request.user, project=filled.labels.project, tags=parse_tags(filled.labels.tags))
+                label(run, request.user, tags=parse_tags(filled.labels.tags))
             return runs
     except CheckpointError as error:
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
@@ -297,7 +303,7 @@ def _preset(request: HttpRequest, data: QueryDict, source: Run | None) -> RunPre
 
 def _source(data: QueryDict) -> Run | None:
     """The run to clone or fork; imported runs have no configuration to clone."""
-    return Run.objects.filter(pk=data.get("clone") or "", imported_from="").first()
+    return readable(Run.objects.filter(pk=data.get("clone") or "", imported_from="")).first()
 
 
 def _step(text: str) -> int | None:
@@ -347,7 +353,7 @@ def _with_errors(more: list[more_environments.Row], errors: dict[str, str]) -> l
 
 def _fork(values: dict[str, str]) -> dict[str, Any] | None:
     """The run and step that the form starts from, for its heading."""
-    run = Run.objects.filter(pk=values.get("model.start_from.run") or "").first()
+    run = readable(Run.objects.filter(pk=values.get("model.start_from.run") or "")).first()
     return {"run": run, "step": values.get("model.start_from.step", "")} if run else None
 
 
@@ -357,7 +363,7 @@ def _fork_name(source: Run | None, step: int | None) -> str:
 
 def _versions() -> list[EnvironmentVersion]:
     """The newest version of each environment that is not archived."""
-    current = EnvironmentVersion.objects.select_related("definition").filter(definition__archived_at=None)
+    current = readable(EnvironmentVersion.objects.select_related("definition").filter(definition__archived_at=None))
     newest: dict[int, EnvironmentVersion] = {}
     for version in current.order_by("definition__name", "-number"):
         newest.setdefault(version.definition_id, version)
@@ -368,7 +374,7 @@ def _version(data: QueryDict, source: Run | None, preset: RunPreset) -> Environm
     """The selected version; else that of the source, else of the preset's environment or of FrozenLake, else any."""
     selected = whole_number(data.get("environment") or "")
     if selected is not None:
-        return EnvironmentVersion.objects.select_related("definition").filter(pk=selected).first()
+        return readable(EnvironmentVersion.objects.select_related("definition").filter(pk=selected)).first()
     if source is not None and source.environment_version is not None:
         return source.environment_version
     if preset.saved is not None and preset.saved.environment_version is not None:

@@ -19,6 +19,7 @@ from webapp.leaderboard.query import PAGE, SHORT_KEY, BoardQuery
 from webapp.leaderboard.rows import Row, name_of
 from webapp.leaderboard.seed_rows import SeedGroup, problem_interval, seed_standings
 from webapp.leaderboard.standings import MOST_PAIRS, Standing, Standings, standings
+from webapp.projects.access import readable
 from webapp.suites.models import Suite, SuiteEvaluation
 
 MOST_OTHERS = 50  # entries of other keys that are shown
@@ -81,15 +82,15 @@ class Board:
 def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
     """A page of it; `most` is the number of rows of a page."""
     board = Board(suite=suite, query=query)
-    by_key = Entry.objects.filter(suite=suite).order_by().values_list("key")
+    by_key = readable(Entry.objects.filter(suite=suite)).order_by().values_list("key")
     keys = [_Key(*row) for row in by_key.annotate(count=Count("pk"), newest=Max("pk"), version=Max("suite_version"))]
-    not_listed = SuiteEvaluation.objects.filter(version__suite=suite, state__in=NOT_LISTED)
+    not_listed = readable(SuiteEvaluation.objects.filter(version__suite=suite, state__in=NOT_LISTED))
     by_state = dict(not_listed.values_list("state").annotate(count=Count("pk")).order_by())
     board.in_progress = by_state.get(JobState.QUEUED, 0) + by_state.get(JobState.RUNNING, 0)
     board.unfinished = by_state.get(JobState.FAILED, 0) + by_state.get(JobState.STOPPED, 0)
     if not keys:
         return board
-    pinned = Entry.objects.filter(suite=suite, pk=query.baseline).first() if query.baseline else None
+    pinned = readable(Entry.objects.filter(suite=suite, pk=query.baseline)).first() if query.baseline else None
     chosen = next((one for one in keys if query.key and one.key.startswith(query.key)), None)
     chosen = chosen or next((one for one in keys if pinned and one.key == pinned.key), None)
     chosen = chosen or max(keys, key=lambda one: (one.entries, one.newest))
@@ -109,7 +110,7 @@ def read_board(suite: Suite, query: BoardQuery, *, most: int = PAGE) -> Board:
 
 def matching_entries(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entry]:
     """Those with the key that the filter leaves."""
-    found = Entry.objects.filter(suite=suite, key=key)
+    found = readable(Entry.objects.filter(suite=suite, key=key))
     for word in query.text.casefold().split():
         found = found.filter(text__contains=word)
     return found.filter(policy=query.policy) if query.policy else found
@@ -157,7 +158,9 @@ def with_runs(keys: Iterable[int]) -> dict[int, Entry]:
 def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
     """How many entries a run has under the key: the best of many is better by luck."""
     runs = {entry.run_id for entry in shown if entry.run_id}
-    counts = Entry.objects.filter(key=key, run__in=runs).values_list("run").annotate(count=Count("pk")).order_by()
+    counts = (
+        readable(Entry.objects.filter(key=key, run__in=runs)).values_list("run").annotate(count=Count("pk")).order_by()
+    )
     return dict(counts)
 
 
@@ -215,7 +218,7 @@ def _others(suite: Suite, chosen: _Key, keys: Sequence[_Key]) -> list[OtherCondi
     ordered = sorted(keys, key=lambda one: (-one.entries, one.key))
     newest = [one.newest for one in (chosen, *ordered)]
     conditions = dict(SuiteEvaluation.objects.filter(pk__in=newest).values_list("pk", "conditions"))
-    shown = Entry.objects.filter(suite=suite, key__in=[one.key for one in ordered]).order_by("-success", "pk")
+    shown = readable(Entry.objects.filter(suite=suite, key__in=[one.key for one in ordered])).order_by("-success", "pk")
     by_key: dict[str, list[Entry]] = {}
     for entry in shown.select_related("run").only("key", "name", "success", "low", "high", "run__colour")[:MOST_OTHERS]:
         by_key.setdefault(entry.key, []).append(entry)

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -17,6 +17,8 @@ from webapp.leaderboard.links import MOST, link_of, new_link, revoke, working_li
 from webapp.leaderboard.models import PublicLink
 from webapp.leaderboard.query import read_query
 from webapp.leaderboard.views import MOST_EXPORTED, board_context, exported
+from webapp.projects.access import fetch
+from webapp.projects.reader import reading_as
 from webapp.suites.models import Suite
 from webapp.whole_numbers import whole_number
 
@@ -28,7 +30,7 @@ def links(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, user)
     query = read_query(QueryDict(request.POST.get("query", "")).dict())
-    suite = get_object_or_404(Suite, name=query.suite)
+    suite = fetch(Suite, name=query.suite)
     if working_links(user) >= MOST:
         return _page(request, user, error=f"You have {MOST} public links, which is the limit. Revoke one first.")
     secret = new_link(user, suite, query.address())
@@ -46,18 +48,19 @@ def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
 @login_not_required
 @require_safe
 def public(request: HttpRequest, secret: str) -> HttpResponse:
-    """One leaderboard, read-only, without links to anything else of the site. A revoked link is as unknown as a wrong
-    one."""
+    """One leaderboard, read-only, with what its owner may read and without links to anything else of the site. A
+    revoked link is as unknown as a wrong one."""
     link = link_of(secret)
     if link is None:
         raise Http404("There is no such page.")
     page = whole_number(request.GET.get("page", "")) or 1
     query = read_query({**QueryDict(link.query).dict(), "page": str(page)})
     form = request.GET.get("format", "")
-    board = read_board(link.suite, query, **({"most": MOST_EXPORTED} if form else {}))
-    if form:
-        return exported(board, form)
-    return render(request, "leaderboard/public.html", board_context(board, public=True))
+    with reading_as(link.owner):
+        board = read_board(link.suite, query, **({"most": MOST_EXPORTED} if form else {}))
+        if form:
+            return exported(board, form)
+        return render(request, "leaderboard/public.html", board_context(board, public=True))
 
 
 def _page(request: HttpRequest, user: User, *, fresh: str = "", error: str = "") -> HttpResponse:

@@ -17,6 +17,8 @@ class Entry(models.Model):
     column too. What training cost is up to the evaluated checkpoint, with the steps of ancestors; null is unknown.
     """
 
+    project_path = "evaluation__project"
+
     evaluation = models.OneToOneField(SuiteEvaluation, primary_key=True, on_delete=models.CASCADE, related_name="entry")
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="entries")
     suite_version = models.PositiveIntegerField()

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from webapp.evaluations.run_tables import run_tables
@@ -22,6 +22,7 @@ from webapp.leaderboard.models import Entry
 from webapp.leaderboard.pair import MOST_SHOWN, Problem, read_pair
 from webapp.leaderboard.query import read_query
 from webapp.leaderboard.table import heads, other_rows, table_rows
+from webapp.projects.access import fetch, readable
 from webapp.suites.models import PolicyKind, Suite
 from webapp.whole_numbers import whole_number
 
@@ -37,7 +38,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     query = read_query(request.GET)
     if not suites and not query.suite:
         return run_results(request)
-    suite = get_object_or_404(Suite, name=query.suite) if query.suite else suites[0]
+    suite = fetch(Suite, name=query.suite) if query.suite else suites[0]
     board = read_board(suite, query)
     context = {
         **board_context(board),
@@ -59,7 +60,7 @@ def run_results(request: HttpRequest) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, form: str) -> HttpResponse:
     query = read_query(request.GET)
-    board = read_board(get_object_or_404(Suite, name=query.suite), query, most=MOST_EXPORTED)
+    board = read_board(fetch(Suite, name=query.suite), query, most=MOST_EXPORTED)
     return exported(board, form)
 
 
@@ -100,8 +101,10 @@ def pair(request: HttpRequest) -> HttpResponse:
 
 def listed_suites() -> list[Suite]:
     """Suites with entries, the one with most first."""
-    entries = dict(Entry.objects.order_by().values_list("suite").annotate(count=Count("pk")))
-    return sorted(Suite.objects.filter(pk__in=entries), key=lambda suite: (-entries[suite.pk], suite.name))
+    rows = readable(Entry.objects.all()).order_by().values_list("suite")
+    entries = dict(rows.annotate(count=Count("pk")))
+    suites = readable(Suite.objects.filter(pk__in=entries))
+    return sorted(suites, key=lambda suite: (-entries[suite.pk], suite.name))
 
 
 def board_context(board: Board, *, public: bool = False) -> dict[str, Any]:
@@ -138,4 +141,4 @@ def _shown(problems: Sequence[Problem], measure: Column) -> list[tuple[Problem, 
 
 def _entry(text: str) -> Entry:
     pk = whole_number(text)
-    return get_object_or_404(Entry.objects.select_related("run", "suite"), pk=pk if pk is not None else 0)
+    return fetch(Entry.objects.select_related("run", "suite"), pk=pk if pk is not None else 0)

@@ -11,10 +11,12 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import User
 
-from webapp.live.access import NOT_FOUND, SIGNED_OUT, signed_in
+from webapp.live.access import NOT_FOUND, SIGNED_OUT, user_of
 from webapp.live.listen import listen
 from webapp.live.sentinel import Update
+from webapp.projects.reader import set_reader
 from webapp.updates import SESSIONS_ENDED, user_group
 from webapp.whole_numbers import whole_number
 
@@ -31,8 +33,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     1. `connect` refuses users who are not signed in, then starts a listener for the group's updates and a sender.
     2. The sender sends hello, then waits for an update or the next heartbeat, and has the subclass send what is new.
-    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session;
-       an update to the user's group says that one has ended.
+    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session,
+       or of a user who may no longer read its object; an update to the user's group says that one may have ended.
     """
 
     channel_layer_alias = "none"  # `listen` does it: the base class would close the socket when the layer fails
@@ -45,16 +47,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.closed = False
         self.session_may_have_ended = False
         self.read_at = 0.0
-        user = await signed_in(self.scope)
+        user = await user_of(self.scope)
         if user is None:
             await self._refuse(SIGNED_OUT)
             return
+        self._read_as(user)
         if not await self.prepare():
             await self._refuse(NOT_FOUND)
             return
         await self.accept()
         self.tasks = [
-            asyncio.create_task(listen((self.group, user_group(user)), self._receive)),
+            asyncio.create_task(listen((self.group, user_group(user.pk)), self._receive)),
             asyncio.create_task(self._send_updates()),
         ]
 
@@ -81,6 +84,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Reads the object of the socket and sets its group; False if there is none."""
         raise NotImplementedError
 
+    async def is_readable(self) -> bool:
+        """Whether the user may still read the object of the socket: roles change while it is open."""
+        return True
+
     async def hello(self) -> None:
         raise NotImplementedError
 
@@ -99,6 +106,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.accept()  # a close code reaches a browser only on an open socket
         await self.close(code=code)
 
+    def _read_as(self, user: User) -> None:
+        set_reader(lambda: user)
+
     def _receive(self, update: Update | None) -> None:
         if update is not None and update["type"] == SESSIONS_ENDED:
             self.session_may_have_ended = True
@@ -115,7 +125,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await self._wait_for_update(beat_at - time.monotonic())
                 if self.closed:  # a cancellation that came together with an update is swallowed
                     return
-                if self.session_may_have_ended and not await self._is_signed_in():
+                if self.session_may_have_ended and not await self._is_allowed():
                     return
                 await self.catch_up()
                 if time.monotonic() >= beat_at:
@@ -134,14 +144,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.updated.clear()
 
     async def _heartbeat(self) -> None:
-        if await self._is_signed_in():
+        if await self._is_allowed():
             await self.beat()
 
-    async def _is_signed_in(self) -> bool:
+    async def _is_allowed(self) -> bool:
         """Closes the socket if not."""
         self.session_may_have_ended = False
-        if await signed_in(self.scope) is None:
+        user = await user_of(self.scope)
+        if user is None:
             await self.close(code=SIGNED_OUT)
+            return False
+        self._read_as(user)
+        if not await self.is_readable():
+            await self.close(code=NOT_FOUND)
             return False
         return True
 

@@ -10,7 +10,7 @@ class PanelLayout(models.Model):
     """`charts` has a list of metrics per chart. `log` has an entry per chart: whether its axis is logarithmic, or None
     for the default of its metrics; missing entries are None.
 
-    Every user can view a layout by its URL; only its owner can change it.
+    Whoever shares a project with its owner can view a layout by its URL; only its owner can change it.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="panel_layouts")

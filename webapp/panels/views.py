@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_http_methods
 
 from webapp.panels.layouts import MOST_LAYOUTS, BadLayout, as_json, read_form
 from webapp.panels.models import PanelLayout
+from webapp.projects.access import share_a_project
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -31,9 +32,11 @@ def layouts(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "PUT", "DELETE"])
 def layout(request: HttpRequest, pk: int) -> HttpResponse:
-    """Every user can view a layout; only its owner can change it."""
+    """Whoever shares a project with its owner can view a layout; only its owner can change it."""
     user: Any = request.user
     found = get_object_or_404(PanelLayout.objects.select_related("owner"), pk=pk)
+    if found.owner_id != user.pk and not share_a_project(found.owner):
+        raise Http404
     if request.method in ("GET", "HEAD"):
         return JsonResponse(as_json(found, user))
     if found.owner_id != user.pk:

@@ -13,6 +13,7 @@ from django.db.models import Count, Q
 
 from engine.events import RunStarted
 from webapp.jobs import LIVE, Job
+from webapp.projects.access import readable
 from webapp.queue_pages.durations import Durations
 from webapp.queue_pages.evaluations import EvaluationRow, evaluation_rows
 from webapp.queue_pages.schedule import schedule
@@ -71,6 +72,7 @@ class Contents:
     running: list[RunningRow] = field(default_factory=list)
     waiting: list[WaitingRow] = field(default_factory=list)
     hidden: int = 0
+    unreadable: int = 0  # runs of other projects, with a slot or queued
     evaluations: list[EvaluationRow] = field(default_factory=list)
     jobs: list[JobRow] = field(default_factory=list)
     planned: list[tuple[Sweep, int, int]] = field(default_factory=list)
@@ -78,6 +80,10 @@ class Contents:
     @property
     def queued(self) -> int:
         return len(self.waiting) + self.hidden
+
+    @property
+    def has_others(self) -> bool:
+        return self.unreadable > 0
 
 
 def contents() -> Contents:
@@ -88,10 +94,15 @@ def contents() -> Contents:
     left = [_left(run, durations) for run in holders]
     expected = schedule(left, [durations.left(run) for run in shown], queue.slots())
     standings = queue.standings(shown)
+    known = set(
+        readable(Run.objects.filter(pk__in=[run.pk for run in [*holders, *shown]])).values_list("pk", flat=True)
+    )
     return Contents(
         slots=queue.slots(),
         preemption=is_allowed(),
-        running=[_running(run, seconds, durations) for run, seconds in zip(holders, left, strict=True)],
+        running=[
+            _running(run, seconds, durations) for run, seconds in zip(holders, left, strict=True) if run.pk in known
+        ],
         waiting=[
             WaitingRow(
                 run=run,
@@ -105,8 +116,10 @@ def contents() -> Contents:
                 why_unknown="" if durations.left(run) is not None else durations.why_unknown(run),
             )
             for run, one in zip(shown, expected, strict=True)
+            if run.pk in known
         ],
         hidden=len(queued) - len(shown),
+        unreadable=len(holders) + len(shown) - len(known),
         evaluations=evaluation_rows(),
         jobs=_jobs(),
         planned=_planned(),
@@ -182,7 +195,7 @@ def _jobs() -> list[JobRow]:
         )
         for kind in apps.get_models()
         if issubclass(kind, Job) and kind is not SuiteEvaluation
-        for job in kind._default_manager.filter(state__in=LIVE).select_related("owner")[:SHOWN]
+        for job in readable(kind._default_manager.filter(state__in=LIVE)).select_related("owner")[:SHOWN]
     ]
     return sorted(rows, key=lambda row: (row.state != "running", row.since))
 
@@ -190,5 +203,5 @@ def _jobs() -> list[JobRow]:
 def _planned() -> list[tuple[Sweep, int, int]]:
     """Sweeps that go on, with the runs that they have yet to queue, and those that are queued or live."""
     waiting = Count("planned", filter=Q(planned__run=None, planned__problem="", planned__pruned=""))
-    sweeps = Sweep.objects.filter(state=SweepState.RUNNING).select_related("owner").annotate(left=waiting)
+    sweeps = readable(Sweep.objects.filter(state=SweepState.RUNNING)).select_related("owner").annotate(left=waiting)
     return [(sweep, sweep.left, sweep.at_once) for sweep in sweeps if sweep.left]

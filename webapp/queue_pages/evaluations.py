@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from webapp.jobs import LIVE, JobState
+from webapp.projects.access import can
+from webapp.projects.models import Role
 from webapp.queue_pages.schedule import schedule
 from webapp.suites.models import SuiteEvaluation
 from webapp.suites.waiting import Waiting, seconds_left, waiting_of
@@ -42,7 +44,7 @@ def _of_lane(where: Q, at_once: int) -> list[EvaluationRow]:
     left = {one.pk: seconds_left(one) for one in found}
     expected = schedule([left[one.pk] for one in running], [left[one.pk] for one in queued], at_once)
     shown = [EvaluationRow(evaluation=one, waiting=None, starts="", left=_words(left[one.pk])) for one in running]
-    return shown + [
+    shown += [
         EvaluationRow(
             evaluation=one,
             waiting=waiting_of(one),
@@ -51,6 +53,7 @@ def _of_lane(where: Q, at_once: int) -> list[EvaluationRow]:
         )
         for one, times in zip(queued, expected, strict=True)
     ]
+    return [row for row in shown if can(row.evaluation, Role.VIEWER)]
 
 
 def _words(seconds: float | None, *, before: str = "") -> str:

@@ -19,6 +19,7 @@ from webapp.comparisons.final_metrics import final_metrics
 from webapp.comparisons.group_curves import group_curves
 from webapp.comparisons.page import View
 from webapp.comparisons.shared_trajectories import shared_problems
+from webapp.projects.access import readable
 from webapp.reports.line_chart import AXES, Drawn, Look, line_chart
 from webapp.reports.markdown import Block
 from webapp.trajectories import services as trajectories
@@ -159,7 +160,7 @@ def _trajectory(block: Block, path: str) -> Shown:
         return _problem(
             block, f"{block.address[:80]!r} is not a trajectory. Copy an address such as /runs/4acd…/trajectories/12/."
         )
-    row = Trajectory.objects.select_related("run").filter(run=found[1], pk=int(found[2])).first()
+    row = readable(Trajectory.objects.select_related("run").filter(run=found[1], pk=int(found[2]))).first()
     if row is None:
         return _problem(block, "This trajectory does not exist any more.")
     try:

@@ -7,6 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from webapp.audit.services import record_of
+from webapp.members.choices import project_for_new
+from webapp.projects.access import require_of
+from webapp.projects.models import Project, Role
 from webapp.reports.models import LONGEST_TEXT, LONGEST_TITLE, Report
 
 MOST_REPORTS = 500  # of one user
@@ -21,25 +25,25 @@ class Outdated(Refused):
     """Somebody else has changed the report since it was read."""
 
 
-class NotYours(Refused):
-    """The report belongs to another user."""
-
-
-def create(owner: Any, *, title: str, text: str) -> Report:
+def create(owner: Any, *, title: str, text: str, project: Project | None = None) -> Report:
     if Report.objects.filter(owner=owner).count() >= MOST_REPORTS:
         raise Refused(f"You have {MOST_REPORTS} reports, which is the limit. Delete one first.")
     title, text = _checked(title, text)
-    return Report.objects.create(owner=owner, title=title, text=text)
+    made = Report.objects.create(owner=owner, title=title, text=text, project=project or project_for_new(owner))
+    record_of(made, owner, "create")
+    return made
 
 
 def change(report: Report, user: Any, *, title: str, text: str, version: int) -> Report:
     """`version` is that of the report as the user read it."""
-    _check_owner(report, user)
+    require_of(user, report, Role.EDITOR)
     title, text = _checked(title, text)
     same = Report.objects.filter(pk=report.pk, version=version)
     changed = same.update(title=title, text=text, version=version + 1, updated_at=timezone.now())
     report.refresh_from_db()
-    if not changed:
+    if changed:
+        record_of(report, user, "edit", version=report.version)
+    else:
         raise Outdated(
             f"This report was changed meanwhile, and is at version {report.version}, not {version}. Copy your text, "
             "open the report again, and merge the two."
@@ -53,6 +57,7 @@ def share(report: Report, user: Any) -> str:
     if report.share_key is None:
         report.share_key = secrets.token_urlsafe(KEY_BYTES)
         report.save(update_fields=["share_key"])
+        record_of(report, user, "share")
     return report.share_key
 
 
@@ -61,16 +66,18 @@ def revoke(report: Report, user: Any) -> None:
     _check_owner(report, user)
     report.share_key = None
     report.save(update_fields=["share_key"])
+    record_of(report, user, "unshare")
 
 
 def delete(report: Report, user: Any) -> None:
     _check_owner(report, user)
+    record_of(report, user, "remove")
     report.delete()
 
 
 def _check_owner(report: Report, user: Any) -> None:
-    if not report.is_of(user):
-        raise NotYours("This report belongs to another user. Copy its text into one of your own to change it.")
+    """Its owner, as long as that is an editor, and admins."""
+    require_of(user, report, Role.EDITOR if report.is_of(user) else Role.ADMIN)
 
 
 def _checked(title: str, text: str) -> tuple[str, str]:

@@ -8,12 +8,17 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.members.choices import project_for_new
+from webapp.projects.access import can, fetch, readable
+from webapp.projects.models import Role
+from webapp.projects.reader import reading_as
 from webapp.reports import services
 from webapp.reports.markdown import KINDS
 from webapp.reports.models import LONGEST_TEXT, LONGEST_TITLE, Report
@@ -33,17 +38,18 @@ ABOUT_KINDS = {
 
 @require_safe
 def report_list(request: HttpRequest) -> HttpResponse:
-    found = Report.objects.select_related("owner").defer("text")
+    found = readable(Report.objects.select_related("owner", "project").defer("text"))
     return render(request, "reports/list.html", {"reports": found[:PAGE], "more": found.count() > PAGE})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """`block` and `address` in the query begin the text with a block."""
+    project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method == "POST":
         title, text = request.POST.get("title", ""), request.POST.get("text", "")
         try:
-            report = services.create(request.user, title=title, text=text)
+            report = services.create(request.user, title=title, text=text, project=project)
         except services.Refused as refusal:
             return _editor(request, None, title=title, text=text, version=0, problem=str(refusal))
         return redirect("reports:detail", report.pk)
@@ -54,12 +60,13 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
-    report = get_object_or_404(Report.objects.select_related("owner"), pk=pk)
+    report = fetch(Report.objects.select_related("owner"), pk=pk)
     link = reverse("reports:shared", args=[report.share_key]) if report.share_key else ""
     context = {
         "report": report,
         "rendered": render_report(report.text, linked=True, interactive=True),
-        "is_mine": report.is_of(request.user),
+        "edits": can(report, Role.EDITOR),
+        "is_mine": can(report, Role.EDITOR if report.is_of(request.user) else Role.ADMIN),
         "link": request.build_absolute_uri(link) if link else "",
     }
     return render(request, "reports/detail.html", context)
@@ -67,12 +74,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
-    report = get_object_or_404(Report, pk=pk)
-    if not report.is_of(request.user):
-        messages.warning(
-            request, "This report belongs to another user. Copy its text into one of your own to change it."
-        )
-        return redirect("reports:detail", pk)
+    report = fetch(Report, needs=Role.EDITOR, pk=pk)
     if request.method != "POST":
         return _editor(request, report, title=report.title, text=report.text, version=report.version)
     title, text = request.POST.get("title", ""), request.POST.get("text", "")
@@ -94,29 +96,20 @@ def preview(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def share(request: HttpRequest, pk: int) -> HttpResponse:
-    report = get_object_or_404(Report, pk=pk)
-    try:
-        if request.POST.get("action") == "revoke":
-            services.revoke(report, request.user)
-            messages.success(request, "The link no longer works.")
-        else:
-            services.share(report, request.user)
-            messages.success(
-                request, "Anyone with the link can read this report, and what its runs report from now on."
-            )
-    except services.NotYours as refusal:
-        messages.warning(request, str(refusal))
+    report = fetch(Report, needs=Role.EDITOR, pk=pk)
+    if request.POST.get("action") == "revoke":
+        services.revoke(report, request.user)
+        messages.success(request, "The link no longer works.")
+    else:
+        services.share(report, request.user)
+        messages.success(request, "Anyone with the link can read this report, and what its runs report from now on.")
     return redirect("reports:detail", pk)
 
 
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    report = get_object_or_404(Report, pk=pk)
-    try:
-        services.delete(report, request.user)
-    except services.NotYours as refusal:
-        messages.warning(request, str(refusal))
-        return redirect("reports:detail", pk)
+    report = fetch(Report, needs=Role.EDITOR, pk=pk)
+    services.delete(report, request.user)
     messages.success(request, f"The report “{report.title}” was deleted.")
     return redirect("reports:list")
 
@@ -124,7 +117,7 @@ def delete(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest, pk: int) -> HttpResponse:
     """One file that needs nothing else: styles are in it, charts are SVG, and there are no scripts."""
-    report = get_object_or_404(Report.objects.select_related("owner"), pk=pk)
+    report = fetch(Report.objects.select_related("owner"), pk=pk)
     origin = request.build_absolute_uri("/").rstrip("/")
     folder = settings.BASE_DIR / "static" / "css"
     context = {
@@ -146,7 +139,8 @@ def shared(request: HttpRequest, key: str) -> HttpResponse:
     report = Report.objects.select_related("owner").filter(share_key=key).first()
     if report is None:
         return render(request, "reports/gone.html", status=404)
-    rendered = render_report(report.text, linked=False, interactive=True)
+    with reading_as(report.owner or AnonymousUser()):  # what its owner may read, and nothing once there is none
+        rendered = render_report(report.text, linked=False, interactive=True)
     answer = render(request, "reports/shared.html", {"report": report, "rendered": rendered})
     answer["Referrer-Policy"] = "no-referrer"  # the address is a secret
     return answer

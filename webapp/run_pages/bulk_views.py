@@ -11,6 +11,8 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from webapp.projects.access import readable, require
+from webapp.projects.models import Role
 from webapp.run_pages.arrangement import PAGE
 from webapp.run_pages.removal import Removal, delete, removals
 from webapp.runs import services
@@ -46,7 +48,9 @@ def bulk(request: HttpRequest) -> HttpResponse:
         return redirect(REDIRECTS[action] + ",".join(ids[:PAGE]))
     if action not in (*DONE, "delete"):
         return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
-    runs = list(Run.objects.filter(pk__in=ids).order_by("-created_at"))
+    runs = list(readable(Run.objects.filter(pk__in=ids)).order_by("-created_at"))
+    for run in runs:
+        require(run, Role.ADMIN if action == "delete" else Role.EDITOR)
     if action == "delete":
         return _delete(request, runs)
     if action in ("tag", "untag") and not _tags(request):

@@ -83,9 +83,9 @@ FIXED: dict[str, Column] = {
         Column(key="name", plain="name", label="Name", order=Lower("name"), css="run-name"),
         Column(
             key="project",
-            plain="project",
+            plain="project__name",
             label="Project",
-            order=Lower(NullIf("project", Value(""))),
+            order=Lower("project__name"),
             css="run-wide",
             default=False,
         ),

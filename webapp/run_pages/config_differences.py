@@ -9,6 +9,8 @@ from django.contrib.auth.models import User
 
 from webapp.audit.services import Actor
 from webapp.environments.differences import Differences, flatten, leaf_differences, with_defaults
+from webapp.projects.access import can
+from webapp.projects.models import Role
 from webapp.runs.models import Run
 from webapp.runs.settings_history import history_of, with_history
 from webapp.runs.shipped_presets import preset_titled
@@ -35,7 +37,7 @@ def comparisons(run: Run, viewer: Actor = None) -> list[Comparison]:
 
 def _with_parent(run: Run) -> Comparison | None:
     parent = run.forked_from
-    if parent is None or parent.imported_from:
+    if parent is None or parent.imported_from or not can(parent, Role.VIEWER):
         return None
     leaves = flatten(with_defaults(parent.config))
     for change in history_of(parent):

@@ -13,6 +13,7 @@ from webapp.live.consumers import LiveConsumer, as_text, cursor_of
 from webapp.live.reading import events_after
 from webapp.live.sentinel import Update
 from webapp.live.shared import Shared
+from webapp.projects.access import readable
 from webapp.run_pages.snapshot import run_snapshot
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
@@ -30,8 +31,10 @@ class RunConsumer(LiveConsumer):
         self.group = run_group(self.run_id)
         self.cursor = cursor_of(self.scope["query_string"])
         self.state: dict[str, Any] = {}
-        run = await Run.objects.filter(pk=self.run_id).afirst()
-        return run is not None
+        return await self.is_readable()
+
+    async def is_readable(self) -> bool:
+        return await readable(Run.objects.filter(pk=self.run_id)).aexists()
 
     async def hello(self) -> None:
         snapshot = await STATES.fresh(self.run_id)
@@ -129,7 +132,7 @@ class RunsConsumer(LiveConsumer):
     def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:
         """The states that differ from what was sent, of the runs `ids`, or of all live runs."""
         runs = Run.objects.filter(state__in=LIVE_STATES) if ids is None else Run.objects.filter(pk__in=ids)
-        found = [run.live_state() for run in runs]
+        found = [run.live_state() for run in readable(runs)]
         changed = [state for state in found if self.states.get(state["id"]) != state]
         self.states |= {state["id"]: state for state in changed}
         return changed

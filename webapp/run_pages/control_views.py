@@ -7,12 +7,14 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from engine.errors import StarboardError
 from webapp.audit.services import entries
 from webapp.evaluations.same_config import compare, runs_with_same_config
+from webapp.projects.access import fetch
+from webapp.projects.models import Role
 from webapp.runs import live_settings, services
 from webapp.runs.live_settings import Refused
 from webapp.runs.models import Run
@@ -27,7 +29,7 @@ def change_settings(request: HttpRequest, run_id: str) -> HttpResponse:
 
     Answers 200 with the changes, 409 if the run's state or revision does not allow them, 422 with errors by field.
     """
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, needs=Role.EDITOR, pk=run_id)
     try:
         wanted = _wanted(request)
         revision = whole_number(request.POST.get("revision", ""))
@@ -52,7 +54,7 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
 @require_POST
 def again(request: HttpRequest, run_id: str) -> HttpResponse:
     """Launches a new run with the same configuration and seed."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, needs=Role.EDITOR, pk=run_id)
     try:
         launched = services.run_again(run, request.user)
     except StarboardError as error:
@@ -67,6 +69,6 @@ def again(request: HttpRequest, run_id: str) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, run_id: str) -> HttpResponse:
     """The audit log and runs with the same configuration: a fragment that is loaded when the tab is opened."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     pairs = [compare(run, other) for other in runs_with_same_config(run)]
     return render(request, "run_pages/_history.html", {"run": run, "entries": entries(run), "pairs": pairs})

@@ -10,10 +10,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from engine.metrics import GLOSSARY
+from webapp.projects.access import readable, readable_projects
 from webapp.run_pages.arrangement import ARRANGEMENTS, Page, Sort, arrangement_of, page_of, read_sort
 from webapp.run_pages.columns import FIXED, KINDS, Column, columns_of
 from webapp.run_pages.listing import rows_of
-from webapp.run_pages.run_filters import FILTERS, NO_PROJECT, find_runs
+from webapp.run_pages.run_filters import FILTERS, find_runs
 from webapp.runs.models import MetricName, Run, RunTag
 from webapp.whole_numbers import whole_number
 
@@ -48,7 +49,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "query": request.GET,
         "newer": newer,
         "older": older,
-        "is_new": not Run.objects.exists(),
+        "is_new": not readable(Run.objects.all()).exists(),
         **_toolbar(request.GET, table["columns"], table["sort"], table["arrangement"]),
     }
     return render(request, "run_pages/list.html", context)
@@ -61,7 +62,7 @@ def run_rows(request: HttpRequest) -> HttpResponse:
 
 
 def _table(query: QueryDict) -> dict[str, Any]:
-    owners = Run.objects.order_by().values("owner").distinct()[:2]
+    owners = readable(Run.objects.order_by()).values("owner").distinct()[:2]
     columns = columns_of(query.get("columns", "").split(","), several_owners=len(owners) > 1)
     sort = read_sort(query.get("sort", ""))
     arrangement = arrangement_of(query.get("as", ""), sort)
@@ -97,7 +98,7 @@ def _columns_to_add(request: HttpRequest) -> str | None:
 
 
 def _toolbar(query: QueryDict, columns: list[Column], sort: Sort, arrangement: str) -> dict[str, Any]:
-    projects = Run.objects.exclude(project="").order_by("project").values_list("project", flat=True).distinct()
+    projects = list(readable_projects())
     shown = {column.key for column in columns}
     fixed = [(column, column.key in shown) for column in FIXED.values()]
     metrics = [(column, True) for column in columns if column.key not in FIXED]
@@ -108,9 +109,8 @@ def _toolbar(query: QueryDict, columns: list[Column], sort: Sort, arrangement: s
         ],
         "show": query.get("show", "all"),
         "tags": [(tag, _without_tag(query, tag)) for tag in query.getlist("tag")],
-        "known_tags": RunTag.objects.order_by("name").values_list("name", flat=True).distinct()[:MOST_TAGS],
-        "projects": list(projects),
-        "no_project": NO_PROJECT,
+        "known_tags": readable(RunTag.objects.order_by("name")).values_list("name", flat=True).distinct()[:MOST_TAGS],
+        "projects": projects if len(projects) > 1 else [],
         "arrangements": [
             (key, label, with_changes(query, **{"as": key, "page": None})) for key, label in ARRANGEMENTS.items()
         ],
@@ -149,7 +149,7 @@ def _head(column: Column, query: QueryDict, sort: Sort) -> Head:
 
 
 def _suggested_metrics() -> list[str]:
-    newest = Run.objects.order_by("-created_at").values_list("pk", flat=True)[:NEWEST]
+    newest = readable(Run.objects.all()).order_by("-created_at").values_list("pk", flat=True)[:NEWEST]
     reported = MetricName.objects.filter(run__in=list(newest)).order_by().values_list("name", flat=True).distinct()
     return sorted({*reported, *(name for name in GLOSSARY if "<" not in name)})
 

@@ -94,7 +94,7 @@ def spark_path(values: list[float], *, width: int = 84, height: int = 22) -> str
 
 
 def _shown_runs(ids: list[str], columns: Iterable[Column]) -> list[Run]:
-    runs = Run.objects.select_related("owner", "environment_version__definition", "forked_from")
+    runs = Run.objects.select_related("owner", "project", "environment_version__definition", "forked_from")
     return list(runs.filter(pk__in=ids).annotate(**measured(columns)).prefetch_related("tags"))
 
 

@@ -14,6 +14,7 @@ from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
 from webapp.exports.formats import FORMATS
 from webapp.panels.presets import PRESETS
+from webapp.projects.access import readable
 from webapp.run_pages.chart_previews import chart_previews
 from webapp.run_pages.settings_form import live_nodes
 from webapp.run_pages.snapshot import run_snapshot
@@ -73,7 +74,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "live_fields": live_nodes(run),
         "origin": origin(run),
         "lineage": lineage_facts(run),
-        "forks": run.forks.order_by("fork_step", "created_at")[:MOST_FORKS],
+        "forks": readable(run.forks.order_by("fork_step", "created_at"))[:MOST_FORKS],
         **rules_of(run),
         "record_problems": run.record_problems.order_by("pk")[:MOST_PROBLEMS],
         "record_problem_count": run.record_problems.count(),

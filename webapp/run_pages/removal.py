@@ -17,6 +17,8 @@ from engine.forking import copies_of
 from webapp.audit.services import Actor, who
 from webapp.broker import send_task
 from webapp.jobs import LIVE
+from webapp.projects.access import can
+from webapp.projects.models import Role
 from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.states import TERMINAL
 from webapp.suites.models import SuiteEvaluation
@@ -92,7 +94,7 @@ def delete(run: Run, user: Actor) -> Deletion:
             return Deletion(done=False, problem=f"{run.name} is live again, so it was not deleted.")
         for rows in (TrajectoryText, Trajectory, LostTrajectory, StepMetrics, StepGroups, RunEvent):
             rows.objects.filter(run_id=run.pk).delete()  # these by themselves, without loading them
-        deleted = {"name": run.name, "who": who(user), "freed": freed}
+        deleted = {"name": run.name, "project": run.project, "who": who(user), "freed": freed}
         DeletedRun.objects.update_or_create(pk=run.pk, defaults=deleted)
         Run.objects.filter(pk=run.pk).delete()
         transaction.on_commit(lambda: publish_run(run.pk, 0))
@@ -126,11 +128,17 @@ def _refusal(run: Run, forks: Sequence[Run]) -> str:
     if run.state not in TERMINAL:
         return f"It is {run.get_state_display().lower()}. Stop it first."
     if forks:
-        names = ", ".join(fork.name for fork in forks[:3]) + (f" and {len(forks) - 3} more" if len(forks) > 3 else "")
+        names = ", ".join(_named(fork) for fork in forks[:3]) + (
+            f" and {len(forks) - 3} more" if len(forks) > 3 else ""
+        )
         return f"{names} {'starts' if len(forks) == 1 else 'start'} from a checkpoint that is only here."
     if WhatIf.objects.filter(run=run, state__in=LIVE).exists():
         return "A what-if of one of its trajectories is in progress. Stop it first."
     return ""
+
+
+def _named(fork: Run) -> str:
+    return fork.name if can(fork, Role.VIEWER) else "a run of another project"
 
 
 def _needed_by_forks(deleted: set[str]) -> dict[str, list[Run]]:
@@ -138,7 +146,7 @@ def _needed_by_forks(deleted: set[str]) -> dict[str, list[Run]]:
     it are in runs of `deleted`. Forks usually have one, made when they were launched."""
     root = Path(settings.RUNS_DIR)
     needed: dict[str, list[Run]] = {}
-    forks = Run.objects.filter(fork_step__isnull=False).exclude(pk__in=deleted).only("name", "config")
+    forks = Run.objects.filter(fork_step__isnull=False).exclude(pk__in=deleted).only("name", "config", "project")
     for fork in forks.order_by("created_at").iterator():
         start = fork.config["model"]["start_from"]
         if (root / fork.pk / "start" / start["run"] / f"step_{start['step']}").is_dir():

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL, RunState
 
@@ -17,12 +18,11 @@ FILTERS: dict[str, tuple[str, frozenset[RunState] | None]] = {
     "ended": ("Stopped or failed", TERMINAL - {RunState.FINISHED}),
 }
 MOST_WORDS = 8
-NO_PROJECT = "-"  # in the URL; projects have no such name
 
 
 def find_runs(query: QueryDict) -> QuerySet[Run]:
-    """The runs that the query selects, in no order."""
-    runs = Run.objects.filter(archived_at__isnull=query.get("archived") != "1").order_by()
+    """The runs that the query selects and the reader may read, in no order."""
+    runs = readable(Run.objects.filter(archived_at__isnull=query.get("archived") != "1")).order_by()
     states = FILTERS.get(query.get("show", "all"), FILTERS["all"])[1]
     if states is not None:
         runs = runs.filter(state__in=states)
@@ -38,6 +38,6 @@ def _conditions(query: QueryDict) -> Iterator[Q]:
     for tag in query.getlist("tag"):
         yield Q(pk__in=Run.objects.filter(tags__name=tag).order_by().values("pk"))
     if project := query.get("project"):
-        yield Q(project="" if project == NO_PROJECT else project)
+        yield Q(project__slug=project) | Q(project__name=project)
     if key := query.get("config"):
         yield Q(listed__config_key=key)

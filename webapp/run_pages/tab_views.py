@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.http import HttpRequest, JsonResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 from pydantic import ValidationError
 
 from engine.algorithms.filters import FILTERS, FilterBase
 from engine.config import problems_by_field
+from webapp.projects.access import fetch
 from webapp.queries import BadQuery, Query
 from webapp.run_pages.step_groups import apply_choice, filter_of, groups_of, shares
 from webapp.run_pages.templates_found import counts_of, detail_of
@@ -40,7 +40,7 @@ def with_query_errors(view: View) -> View:
 @with_query_errors
 def groups(request: HttpRequest, run_id: str) -> JsonResponse:
     """The groups of `step`, or of the newest step. If there are none, `groups` is empty and `step` is null."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     row = _row(run, Query(request, ("step",)))
     if row is None:
         return JsonResponse({"step": None, "groups": [], "own": filter_of(run, None).model_dump()})
@@ -55,7 +55,7 @@ def what_if(request: HttpRequest, run_id: str) -> JsonResponse:
 
     Settings that are not given are the run's own at that step.
     """
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     query = Query(request, ("step", *FILTER_KEYS))
     row = _row(run, query)
     chosen = _filter(query, filter_of(run, row))
@@ -76,7 +76,7 @@ def what_if(request: HttpRequest, run_id: str) -> JsonResponse:
 @with_query_errors
 def templates(request: HttpRequest, run_id: str) -> JsonResponse:
     """With `step`, the templates of that step; with `steps` (comma-separated), the counts of each template per step."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     query = Query(request, ("step", "steps"))
     if "step" in query.values:
         found = detail_of(run, query.integer("step", 0, high=LATEST_STEP))

@@ -9,10 +9,12 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
+from webapp.projects.access import fetch, readable
+from webapp.projects.models import Role
 from webapp.run_pages.config_differences import comparisons
 from webapp.run_pages.imported import imported_page
 from webapp.run_pages.log_tail import chunks, open_log, tail
@@ -43,9 +45,9 @@ ACTIONS: dict[str, Callable[[Run, Any], bool]] = {
 
 @require_safe
 def detail(request: HttpRequest, run_id: str) -> HttpResponse:
-    run = Run.objects.select_related("environment_version__definition", "owner").filter(pk=run_id).first()
+    run = readable(Run.objects.select_related("environment_version__definition", "owner")).filter(pk=run_id).first()
     if run is None:
-        deleted = get_object_or_404(DeletedRun, pk=run_id)
+        deleted = fetch(DeletedRun, pk=run_id)
         return render(request, "run_pages/deleted.html", {"run": deleted}, status=410)
     if run.imported_from and not is_elsewhere(run):
         return imported_page(request, run)
@@ -55,14 +57,14 @@ def detail(request: HttpRequest, run_id: str) -> HttpResponse:
 @require_safe
 def latest(request: HttpRequest, run_id: str) -> HttpResponse:
     """Only the newest trajectories, for a page that received an update."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     return render(request, "run_pages/_latest.html", {"run": run, "latest": latest_trajectories(run)})
 
 
 @require_POST
 def control(request: HttpRequest, run_id: str) -> HttpResponse:
     """One action on a run. Scripts receive JSON, forms are redirected to the page."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, needs=Role.EDITOR, pk=run_id)
     action = request.POST.get("action", "")
     if action == "rename":
         done = services.rename(run, request.POST.get("name", ""), _user(request))
@@ -99,7 +101,7 @@ def _refusal(run: Run, action: str) -> str:
 @require_POST
 def change_labels(request: HttpRequest, run_id: str) -> HttpResponse:
     """Sets the project, tags and notes."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, needs=Role.EDITOR, pk=run_id)
     given = request.POST
     tags = parse_tags(given["tags"]) if "tags" in given else None
     label(run, _user(request), project=given.get("project"), tags=tags, notes=given.get("notes"))
@@ -109,7 +111,7 @@ def change_labels(request: HttpRequest, run_id: str) -> HttpResponse:
 @require_GET
 def log(request: HttpRequest, run_id: str) -> HttpResponse:
     """At most 64 KiB of the engine's log: after or before a byte offset, or else its end."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     offsets: dict[str, int] = {}
     for name in ("after", "before"):
         if (given := request.GET.get(name, "")) == "":
@@ -122,7 +124,7 @@ def log(request: HttpRequest, run_id: str) -> HttpResponse:
 
 @require_safe
 def download_log(request: HttpRequest, run_id: str) -> HttpResponseBase:
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     file = open_log(run.directory / LOG)
     if file is None:
         raise Http404("This run has no log.")
@@ -132,14 +134,14 @@ def download_log(request: HttpRequest, run_id: str) -> HttpResponseBase:
 @require_safe
 def config_differences(request: HttpRequest, run_id: str) -> HttpResponse:
     """A fragment that is loaded when the tab is opened."""
-    run = get_object_or_404(Run.objects.select_related("forked_from"), pk=run_id)
+    run = fetch(Run.objects.select_related("forked_from"), pk=run_id)
     return render(request, "run_pages/_config_differences.html", {"comparisons": comparisons(run, request.user)})
 
 
 @require_safe
 def download_config(request: HttpRequest, run_id: str) -> HttpResponse:
     """As launched, as a file that `engine train` takes; of a run that is trained elsewhere, as it was sent."""
-    run = get_object_or_404(Run, pk=run_id)
+    run = fetch(Run, pk=run_id)
     elsewhere = is_elsewhere(run)
     text, kind = (reported_config(run), "json") if elsewhere else (as_toml(run.parsed_config()), "toml")
     answer = HttpResponse(text, content_type=f"application/{kind}; charset=utf-8")

@@ -10,6 +10,8 @@ from django.conf import settings
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.forking import find_checkpoint
+from webapp.projects.access import readable
+from webapp.runs.lineage import may_start_from
 from webapp.runs.live_settings import current
 from webapp.runs.models import Checkpoint, Run
 
@@ -38,6 +40,8 @@ def why_not(config: RunConfig) -> str:
     wanted = config.model.start_from
     if not wanted.run:
         return ""
+    if not may_start_from(wanted.run):
+        return f"Run {wanted.run} does not exist."
     try:
         find_checkpoint(Path(settings.RUNS_DIR), wanted.run, wanted.step)
     except CheckpointError as error:
@@ -47,11 +51,12 @@ def why_not(config: RunConfig) -> str:
 
 
 def origin(run: Run) -> dict[str, Any] | None:
-    """The run and step that a fork started from; `parent` is None if that run is not in the database."""
+    """The run and step that a fork started from; `parent` is None if that run is not in the database, or
+    if the reader may not read it."""
     start = run.config.get("model", {}).get("start_from") or {}
     if not start.get("run"):
         return None
-    parent = Run.objects.filter(pk=start["run"]).first()
+    parent = readable(Run.objects.filter(pk=start["run"])).first()
     return {"run": start["run"], "step": start["step"], "parent": parent}
 
 

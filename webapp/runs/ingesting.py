@@ -22,6 +22,8 @@ from engine.foreign.lines import Batch, Position, Sender, read_batch
 from engine.glossary.foreign import names_of
 from engine.rollout.trajectory_files import write_trajectory_file
 from webapp.audit.services import record
+from webapp.members.choices import project_for_new
+from webapp.projects.models import Project
 from webapp.runs.indexing import enqueue_index
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Ingestion, Run
@@ -37,7 +39,15 @@ class Ended(Exception):
 
 
 def create(
-    owner: User, *, source: str, name: str, environment: str, model: str, steps: int, config: dict[str, Any]
+    owner: User,
+    *,
+    source: str,
+    name: str,
+    environment: str,
+    model: str,
+    steps: int,
+    config: dict[str, Any],
+    project: Project | None = None,
 ) -> Run:
     """A run that reports from now on. `config` is kept as it is sent; `steps` is 0 if their number is not known."""
     run = Run(
@@ -45,6 +55,7 @@ def create(
         preset=PRESET,
         imported_from=source,
         owner=owner,
+        project=project or project_for_new(owner),
         state=RunState.REPORTING,
         total_steps=steps,
         started_at=timezone.now(),

@@ -8,11 +8,13 @@ from typing import Any
 from django.db import transaction
 
 from webapp.audit.services import Actor, record
+from webapp.members.choices import project_named
+from webapp.projects.access import require_of
+from webapp.projects.models import Project, Role
 from webapp.runs.models import Run, RunTag
 from webapp.runs.services import refresh_and_publish
 
 LONGEST_TAG = 40
-LONGEST_PROJECT = 80
 LONGEST_NOTES = 20_000
 MOST_TAGS = 20
 
@@ -31,20 +33,17 @@ def label(
     tags: Iterable[str] | None = None,
     notes: str | None = None,
 ) -> bool:
-    """Sets what is given; False if nothing of it is new."""
+    """Sets what is given; False if nothing of it is new. `project` is a name or slug, and changes nothing if empty."""
+    moved = bool(project and project.strip()) and move_to(run, project_named(user, str(project)), user)
     before = list(run.tags.values_list("name", flat=True))
     wanted = before if tags is None else sorted(set(tags))[:MOST_TAGS]
-    values = {"project": project, "notes": notes}
-    limits = {"project": LONGEST_PROJECT, "notes": LONGEST_NOTES}
-    new = {name: value.strip()[: limits[name]] for name, value in values.items() if value is not None}
-    fields = {name: value for name, value in new.items() if value != getattr(run, name)}
+    new = notes.strip()[:LONGEST_NOTES] if notes is not None else run.notes
+    fields = {"notes": new} if new != run.notes else {}
     changes: dict[str, Any] = {}
-    if "project" in fields:
-        changes["project"] = {"old": run.project or "none", "new": fields["project"] or "none"}
     if wanted != before:
         changes["tags"] = {"old": ", ".join(before) or "none", "new": ", ".join(wanted) or "none"}
     if not fields and not changes:
-        return False
+        return moved
     with transaction.atomic():
         if fields:
             Run.objects.filter(pk=run.pk).update(**fields)
@@ -54,6 +53,30 @@ def label(
         run.list_again()
         detail: dict[str, Any] = {"notes": "edited"} if "notes" in fields else {}
         record(run, user, "label", changes=changes, **detail)
+    return refresh_and_publish(run)
+
+
+def move_to(run: Run, project: Project, user: Actor) -> bool:
+    """Moves the run to another project, with its evaluations on suites; with a run of a sweep all of the sweep. That
+    takes it from the members of the former one, so it needs an admin there."""
+    if run.project_id == project.pk:
+        return False
+    planned = getattr(run, "planned", None)
+    sweep = planned.sweep if planned is not None else None
+    moved = list(Run.objects.filter(planned__sweep=sweep)) if sweep is not None else [run]
+    for one in {one.project_id: one for one in moved}.values():
+        require_of(user, one, Role.ADMIN)
+    with transaction.atomic():
+        if sweep is not None:
+            type(sweep).objects.filter(pk=sweep.pk).update(project=project)
+        for one in moved:
+            changes = {"project": {"old": one.project.name, "new": project.name}}
+            Run.objects.filter(pk=one.pk).update(project=project)
+            one.suite_evaluations.update(project=project)
+            one.refresh_from_db()
+            one.list_again()
+            record(one, user, "label", changes=changes)
+    run.refresh_from_db()
     return refresh_and_publish(run)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from webapp.projects.access import can, readable
+from webapp.projects.models import Role
 from webapp.runs.models import COLOURS, Run
 
 LONGEST = 100  # ancestors that are looked up
@@ -36,6 +38,12 @@ def join_lineage(run: Run) -> None:
     run.ancestor_steps = known or max(start["step"], start.get("steps_before", 0))
 
 
+def may_start_from(run_id: str) -> bool:
+    """Whether the reader may read the run, or there is no row of it: then only its directory counts."""
+    known = Run.objects.filter(pk=run_id)
+    return readable(known).exists() or not known.exists()
+
+
 def next_colour() -> int:
     """The one after the newest run's: any ten runs launched in a row have different colours."""
     newest = Run.objects.order_by("-created_at").values_list("colour", flat=True).first()
@@ -43,10 +51,10 @@ def next_colour() -> int:
 
 
 def ancestors_of(run: Run) -> list[Ancestor]:
-    """Oldest first. It ends at a run that is no longer in the database."""
+    """Oldest first. It ends at a run that is no longer in the database, or that the reader may not read."""
     found: list[Ancestor] = []
     child, parent = run, run.forked_from
-    while parent is not None and len(found) < LONGEST:
+    while parent is not None and can(parent, Role.VIEWER) and len(found) < LONGEST:
         upto = child.fork_step or 0
         found.append(Ancestor(id=parent.pk, name=parent.name, upto=upto, before=child.ancestor_steps - upto))
         child, parent = parent, parent.forked_from

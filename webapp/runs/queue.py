@@ -28,10 +28,11 @@ from webapp.updates import publish_run
 MANY = 20  # positions that are written into rows; every change of the queue would rewrite those of thousands
 NAMED = 3  # runs that hold slots
 NAME_LENGTH = 40
+OTHER = "a run of another project"
 REASON_LENGTH = 200
 
 Direction = Literal["up", "down", "first"]
-QUEUE_FIELDS = ("pk", "name", "owner_id", "state", "priority", "queued_at", "wait_reason", "last_seq")
+QUEUE_FIELDS = ("pk", "name", "owner_id", "state", "priority", "queued_at", "wait_reason", "last_seq", "project_id")
 
 
 class Holder(NamedTuple):
@@ -41,6 +42,7 @@ class Holder(NamedTuple):
     name: str
     state: str
     last_seq: int = 0
+    project_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,11 @@ def _holds_a_slot() -> Q:
 
 def holders() -> list[Holder]:
     """The runs that have engine slots, those that were queued first before others."""
-    rows = Run.objects.filter(_holds_a_slot()).order_by("queued_at").values_list("pk", "name", "state", "last_seq")
+    rows = (
+        Run.objects.filter(_holds_a_slot())
+        .order_by("queued_at")
+        .values_list("pk", "name", "state", "last_seq", "project_id")
+    )
     return [Holder(*row) for row in rows]
 
 
@@ -120,7 +126,7 @@ def report() -> None:
     queued = waiting()
     changed: dict[str, int] = {}
     for position, run in enumerate(queued, start=1):
-        reason = standing_at(position, len(queued), holding, slots(), priority_name(run.priority)).text
+        reason = standing_at(position, len(queued), holding, slots(), priority_name(run.priority), run.project_id).text
         if position > MANY:
             reason = f"Waits for more than {MANY} queued runs before it"
         if reason != run.wait_reason:
@@ -141,9 +147,9 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
     queue = {run.pk: position for position, run in enumerate(waiting(), start=1)}
     holding = holders()
     found = {
-        run.pk: standing_at(queue[run.pk], len(queue), holding, slots(), priority_name(run.priority)).after(
-            run.state_reason
-        )
+        run.pk: standing_at(
+            queue[run.pk], len(queue), holding, slots(), priority_name(run.priority), run.project_id
+        ).after(run.state_reason)
         for run in concerned
         if run.pk in queue
     }
@@ -156,9 +162,15 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
 
 
 def standing_at(
-    position: int, length: int, holders: list[Holder], slots: int, priority: PriorityName = "normal"
+    position: int,
+    length: int,
+    holders: list[Holder],
+    slots: int,
+    priority: PriorityName = "normal",
+    project_id: int | None = None,
 ) -> Standing:
-    """Of the run at `position` (from 1) of `length`, while `holders` have slots."""
+    """Of the run at `position` (from 1) of `length`, while `holders` have slots. Those of other projects than the run's
+    are not named: whoever reads it may not read them."""
     if position <= slots - len(holders):
         return Standing(words=[NO_WORKER_YET], position=position, length=length)
     priority_words = "" if priority == "normal" else f", with {priority} priority"
@@ -166,7 +178,7 @@ def standing_at(
     paused = [holder for holder in holders if holder.state == RunState.PAUSED]
     named = (paused or holders)[:NAMED]
     for index, holder in enumerate(named):
-        words += [" or "] * (index > 0) + [holder]
+        words += [" or "] * (index > 0) + [holder if holder.project_id == project_id else OTHER]
     if paused:
         words.append(_paused_words(len(paused), slots))
     else:

@@ -24,7 +24,8 @@ from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
 from webapp.broker import send_task
-from webapp.runs.lineage import join_lineage
+from webapp.members.choices import project_for_new
+from webapp.runs.lineage import join_lineage, may_start_from
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import without_moves
@@ -34,6 +35,7 @@ from workers.app import SUPERVISE
 
 if TYPE_CHECKING:
     from webapp.environments.models import EnvironmentVersion
+    from webapp.projects.models import Project
 
 RESUMABLE = [RunState.STOPPED, RunState.FAILED, RunState.CRASHED]
 STEERABLE = [RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST]
@@ -53,13 +55,15 @@ def submit_run(
     launched_because: Mapping[str, Any] | None = None,
     pk: str = "",
     priority: int = 0,
+    project: Project | None = None,
 ) -> Run:
     """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
     `webapp.runs.priorities` has the names of priorities.
 
     The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists.
     `launched_because` is the reason, for the audit log, where Starboard launches the run on the owner's behalf. A given
-    `pk` makes the launch idempotent: a second one raises `IntegrityError`.
+    `pk` makes the launch idempotent: a second one raises `IntegrityError`. Without a `project` it is that of the run
+    that it is made from, or the owner's usual one; raises `RoleNeeded` if the owner may add to none.
     """
     checked = config if isinstance(config, RunConfig) else build_config(config)
     run = Run(
@@ -75,6 +79,8 @@ def submit_run(
         priority=priority,
     )
     join_lineage(run)
+    source_run = cloned_from or run.forked_from
+    run.project = project or project_for_new(owner, like=source_run.project if source_run else None)
     _pin_checkpoint(checked, run)
     source: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
     with transaction.atomic():
@@ -88,6 +94,11 @@ def submit_run(
 
 
 def _pin_checkpoint(config: RunConfig, run: Run) -> None:
+    source = config.model.start_from.run
+    if source and not may_start_from(source):
+        raise CheckpointError(
+            f"Run {source} does not exist.", remedy="Start from a run of a project that you can read."
+        )
     try:
         pin_start(config, run.directory)
     except CheckpointError:

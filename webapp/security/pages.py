@@ -17,7 +17,10 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 
 def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _page(request, 403, "Access denied", "Your account does not have access to this page.")
+    """What was refused may say itself why, in `heading` and `remedy`, as a role that is needed does."""
+    heading = getattr(exception, "heading", "Access denied")
+    remedy = getattr(exception, "remedy", "Your account does not have access to this page.")
+    return _page(request, 403, heading, remedy)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -41,6 +44,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, status: int, heading: str, remedy: str) -> HttpResponse:
-    if request.path.startswith("/api/"):
+    if request.path.startswith("/api/") or request.headers.get("Accept") == "application/json":
         return JsonResponse({"error": heading, "remedy": remedy}, status=status)
     return render(request, "error.html", {"status": status, "heading": heading, "remedy": remedy}, status=status)

@@ -10,7 +10,10 @@ from engine.suites.comparability import conditions_of, key_of
 from engine.suites.resolve import SuiteDraft
 from engine.suites.shipped import definition_text, shipped_suites
 from engine.suites.suite import Suite as SuiteDocument
-from webapp.audit.services import Actor
+from webapp.audit.services import Actor, record_of
+from webapp.members.choices import project_for_new
+from webapp.projects.access import readable
+from webapp.projects.models import Project
 from webapp.suites.drafts import WrongFields, draft_of, read_toml, resolved
 from webapp.suites.models import Suite, SuiteVersion
 
@@ -31,7 +34,8 @@ def load_shipped() -> list[SuiteVersion]:
 
 
 def listed() -> QuerySet[Suite]:
-    return Suite.objects.filter(archived_at=None).order_by("-built_in", "name")
+    """Those that ship, and those of the projects that the reader may read."""
+    return readable(Suite.objects.filter(archived_at=None)).order_by("-built_in", "name")
 
 
 def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersion:
@@ -40,7 +44,9 @@ def define(text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersi
     return save(draft_of(read_toml(text), user, name=suite.name if suite else ""), text, owner, suite=suite)
 
 
-def save(draft: SuiteDraft, text: str, owner: Actor, *, suite: Suite | None = None) -> SuiteVersion:
+def save(
+    draft: SuiteDraft, text: str, owner: Actor, *, suite: Suite | None = None, project: Project | None = None
+) -> SuiteVersion:
     """A new suite from a draft, whose definition is `text`; or of `suite` its next version. One that was never used is
     replaced. `WrongFields` with every reason if it cannot be, as with problems of training."""
     user = owner if isinstance(owner, User) else None
@@ -49,11 +55,13 @@ def save(draft: SuiteDraft, text: str, owner: Actor, *, suite: Suite | None = No
         if suite is None:
             if document.name in RESERVED or Suite.objects.filter(name=document.name).exists():
                 raise WrongFields({"name": f"there is a suite {document.name!r} already. Choose another name."})
-            row = Suite.objects.create(name=document.name, owner=user)
+            row = Suite.objects.create(name=document.name, owner=user, project=project or project_for_new(owner))
+            record_of(row, owner, "create")
             return _add(row, document, text, number=1)
         latest = Suite.objects.select_for_update().get(pk=suite.pk).latest
         if latest.parsed() == document.model_copy(update={"version": latest.number}):
             raise WrongFields({"": "The definition is that of the newest version. Change it, or evaluate that one."})
+        record_of(suite, owner, "edit")
         if latest.frozen_at is None:
             latest.delete()
             return _add(suite, document, text, number=latest.number)

@@ -6,6 +6,7 @@ import time
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer
+from webapp.projects.access import readable
 from webapp.suites.models import SuiteEvaluation
 from webapp.updates import evaluation_group
 
@@ -15,7 +16,10 @@ class EvaluationConsumer(LiveConsumer):
         self.pk = self.scope["url_route"]["kwargs"]["pk"]
         self.group = evaluation_group(self.pk)
         self.known: tuple[str, int] | None = None
-        return await self._now() is not None
+        return await self.is_readable()
+
+    async def is_readable(self) -> bool:
+        return await readable(SuiteEvaluation.objects.filter(pk=self.pk)).aexists()
 
     async def hello(self) -> None:
         await self.say({"kind": "hello"})

@@ -8,10 +8,13 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from engine.suites.resolve import SuiteDraft
+from webapp.members.choices import project_for_new
+from webapp.projects.access import fetch, readable
+from webapp.projects.models import Role
 from webapp.suites import catalogue
 from webapp.suites.definition_text import STARTER, definition_of, plain_of, renamed, written
 from webapp.suites.drafts import Errors, WrongFields, draft_of, read_toml
@@ -25,7 +28,8 @@ FORM, TOML = "form", "toml"  # the two sides of the page
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """GET shows a definition to begin with, of the suite `from` if there is one; POST defines the suite."""
-    base = Suite.objects.filter(name=request.GET.get("from", "")).first()
+    project_for_new(request.user)
+    base = readable(Suite.objects.filter(name=request.GET.get("from", ""))).first()
     text = renamed(definition_of(base.latest), f"{base.name}-2") if base else STARTER
     return _Page(request, None).answer(text)
 
@@ -33,7 +37,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, name: str) -> HttpResponse:
     """The next version of a suite, which does not ship."""
-    suite = get_object_or_404(Suite, name=name, built_in=False)
+    suite = fetch(Suite, needs=Role.EDITOR, name=name, built_in=False)
     return _Page(request, suite).answer(definition_of(suite.latest))
 
 

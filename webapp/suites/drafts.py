@@ -19,6 +19,7 @@ from webapp.environments.calls import ask
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import refused_class, refused_fields
 from webapp.jobs import Refused
+from webapp.projects.access import readable
 from webapp.suites.definition_text import plain_of
 
 LONGEST = 64 * 1024  # characters of a definition
@@ -85,7 +86,7 @@ def resolved(draft: SuiteDraft) -> SuiteDocument:
 
 def saved_environments() -> list[EnvironmentVersion]:
     """The newest version of each environment of the site."""
-    versions = EnvironmentVersion.objects.filter(definition__archived_at=None).select_related("definition")
+    versions = readable(EnvironmentVersion.objects.filter(definition__archived_at=None)).select_related("definition")
     newest: dict[int, EnvironmentVersion] = {}
     for version in versions.order_by("definition__name", "-number"):
         newest.setdefault(version.definition_id, version)
@@ -105,7 +106,7 @@ def _refused_kinds(environments: Mapping[int, Mapping[str, Any]], user: User | N
     for index, environment in environments.items():
         kind = str(environment.get("kind", ""))
         reason = refused_class(kind, user)
-        if reason and not EnvironmentVersion.objects.filter(config__kind=kind).exists():
+        if reason and not readable(EnvironmentVersion.objects.filter(config__kind=kind)).exists():
             errors[f"items.{index}.environment.kind"] = f"{kind!r}: {reason}"
     return errors
 
@@ -151,7 +152,7 @@ def _is_saved(config: EnvironmentConfig) -> bool:
     """Whether the site has an environment with these parameters, which anybody may then use, as in a run."""
     kind = environment_class(config.kind)
     given = kind.Config(**config.parameters)
-    saved = EnvironmentVersion.objects.filter(config__kind=config.kind)
+    saved = readable(EnvironmentVersion.objects.filter(config__kind=config.kind))
     return any(kind.Config(**one.parsed().parameters) == given for one in saved)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
 from engine.suites.outcomes import Outcome
 from engine.suites.suite import Suite
+from webapp.projects.access import fetch, readable
 from webapp.suites import episodes as reading
 from webapp.suites.models import SuiteEvaluation
 from webapp.suites.side_by_side import lines_of, sides_of
@@ -103,7 +104,7 @@ def _number(request: HttpRequest, name: str) -> int:
 
 
 def _evaluation(pk: int) -> SuiteEvaluation:
-    return get_object_or_404(SuiteEvaluation.objects.select_related("version__suite", "run"), pk=pk)
+    return fetch(SuiteEvaluation.objects.select_related("version__suite", "run"), pk=pk)
 
 
 def _outcome(evaluation: SuiteEvaluation, suite: Suite, item: int, problem: int, sample: int) -> Outcome:
@@ -115,5 +116,5 @@ def _outcome(evaluation: SuiteEvaluation, suite: Suite, item: int, problem: int,
 
 def _others(evaluation: SuiteEvaluation) -> list[SuiteEvaluation]:
     """Evaluations of the same conditions, which played the same problems."""
-    same = SuiteEvaluation.objects.filter(key=evaluation.key, played__gt=0).exclude(pk=evaluation.pk)
+    same = readable(SuiteEvaluation.objects.filter(key=evaluation.key, played__gt=0)).exclude(pk=evaluation.pk)
     return list(same.select_related("run")[:10])

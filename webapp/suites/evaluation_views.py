@@ -8,12 +8,16 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.suites.outcomes import OUTCOMES
+from webapp.audit.services import entries_of
 from webapp.environments.restrictions import administers
 from webapp.jobs import Refused
+from webapp.members.choices import project_for_new
+from webapp.projects.access import fetch, readable
+from webapp.projects.models import Role
 from webapp.suites import services
 from webapp.suites.downloads import outcomes_file
 from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
@@ -29,7 +33,8 @@ FIELDS = ("policy", "checkpoint", "directory", "endpoint", "endpoint_model", "ke
 @require_http_methods(["GET", "HEAD", "POST"])
 def evaluate(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows the form, with the checkpoint `?run=…&step=…` chosen; POST submits it and redirects to its page."""
-    suite = get_object_or_404(Suite, name=name)
+    suite = fetch(Suite, name=name)
+    project_for_new(request.user)  # who edits nothing has nothing to evaluate for
     version = suite.latest
     problem, earlier = "", None
     if request.method == "POST":
@@ -58,7 +63,7 @@ def evaluate(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def evaluation_list(request: HttpRequest) -> HttpResponse:
-    found = SuiteEvaluation.objects.select_related("version__suite", "owner", "run")
+    found = readable(SuiteEvaluation.objects.select_related("version__suite", "owner", "run"))
     context = {"rows": rows(list(found[:PAGE])), "more": found.count() > PAGE}
     return render(request, "suites/evaluations.html", context)
 
@@ -78,14 +83,14 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def control(request: HttpRequest, pk: int) -> HttpResponse:
     """`action` is `stop`, `resume`, or `again`, which plays the same inputs a second time."""
-    found = _evaluation(pk)
+    found = _evaluation(pk, needs=Role.EDITOR)
     action = request.POST.get("action", "")
     try:
         if action == "stop":
-            if not found.stop():
+            if not services.stop(found, request.user):
                 messages.warning(request, "There is nothing to stop: it is over.")
         elif action == "resume":
-            services.resume(found)
+            services.resume(found, request.user)
         elif action == "again":
             found = services.again(found, request.user)
         else:
@@ -104,8 +109,8 @@ def outcomes(request: HttpRequest, pk: int) -> HttpResponseBase:
     return found
 
 
-def _evaluation(pk: int) -> SuiteEvaluation:
-    return get_object_or_404(SuiteEvaluation.objects.select_related("version__suite", "owner", "run"), pk=pk)
+def _evaluation(pk: int, needs: Role = Role.VIEWER) -> SuiteEvaluation:
+    return fetch(SuiteEvaluation.objects.select_related("version__suite", "owner", "run"), needs=needs, pk=pk)
 
 
 def _context(found: SuiteEvaluation) -> dict[str, Any]:
@@ -120,6 +125,7 @@ def _context(found: SuiteEvaluation) -> dict[str, Any]:
         "waiting": waiting_of(found),
         "trained_on": sum(item.result.trained_on or 0 for item in items if item.result),
         "unscored": sum(item.unscored for item in items),
+        "entries": entries_of(found),
         "has_outcomes": (found.folder / OUTCOMES).is_file(),
     }
 

@@ -19,9 +19,13 @@ from engine.suites.outcomes import Outcome, read_outcomes
 from engine.suites.store import Store
 from engine.suites.suite import MOST_SAMPLES, Identity
 from engine.suites.suite import Suite as SuiteDocument
+from webapp.audit.services import record_of
 from webapp.jobs import JobState, Refused
+from webapp.members.choices import project_for_new
+from webapp.projects.access import readable, require_of
+from webapp.projects.models import Role
 from webapp.runs.models import Run
-from webapp.suites.models import SuiteEvaluation, SuiteVersion
+from webapp.suites.models import Suite, SuiteEvaluation, SuiteVersion
 from webapp.suites.results import save_outcomes
 from webapp.suites.services import AlreadyEvaluated, same_inputs
 
@@ -69,7 +73,8 @@ def begin(
     again: bool = False,
 ) -> SuiteEvaluation:
     """The evaluation that episodes can be sent for: a new one, or the owner's that is still incomplete."""
-    found = SuiteVersion.objects.filter(suite__name=suite, number=version).first()
+    of_suite = readable(Suite.objects.filter(name=suite)).first()
+    found = of_suite.versions.filter(number=version).first() if of_suite is not None else None
     if found is None:
         raise Refused(f"This site has no suite {suite[:60]!r} of version {version}. Define it here first.")
     document = found.parsed().with_samples(samples)
@@ -80,18 +85,22 @@ def begin(
     begun = SuiteEvaluation.objects.filter(owner=owner, key=key, imported=True, state=JobState.STOPPED)
     if (unfinished := begun.filter(weights=weights, model=policy["model"]).first()) is not None:
         return unfinished
-    earlier = same_inputs(key, weights)
+    run = readable(Run.objects.filter(pk=policy.get("run") or "")).first()
+    if run is not None:
+        require_of(owner, run, Role.EDITOR)
+    project = run.project if run is not None else project_for_new(owner, like=found.suite.project)
+    earlier = same_inputs(key, weights, project)
     if earlier is not None and not again:
         raise AlreadyEvaluated(earlier)
-    run = Run.objects.filter(pk=policy.get("run") or "").first()
     with transaction.atomic():
         SuiteVersion.objects.filter(pk=found.pk, frozen_at=None).update(frozen_at=timezone.now())
-        return SuiteEvaluation.objects.create(
+        made = SuiteEvaluation.objects.create(
             version=found,
             samples=samples,
             key=key,
             conditions=ours,
             owner=owner,
+            project=project,
             policy=policy["kind"],
             model=policy["model"],
             endpoint=policy.get("endpoint") or "",
@@ -108,6 +117,8 @@ def begin(
             message=ARRIVING,
             planned=document.episodes,
         )
+        record_of(made, owner, "submit")
+        return made
 
 
 def add(evaluation: SuiteEvaluation, lines: Iterable[bytes]) -> tuple[int, list[tuple[int, str]]]:

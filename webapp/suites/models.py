@@ -10,6 +10,7 @@ from django.db import models, transaction
 
 from engine.suites.suite import Suite as SuiteDocument
 from webapp.jobs import LIVE, Job, JobState, Lane
+from webapp.projects.models import Project, default_project_id
 from webapp.runs.models import Run
 from webapp.updates import publish_evaluation
 from workers.app import EVALUATE_SUITE
@@ -21,6 +22,8 @@ class Suite(models.Model):
     name = models.SlugField(max_length=60, unique=True)
     built_in = models.BooleanField(default=False)  # it ships with the engine, and nobody edits it
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    # None for those that ship, which everybody reads
+    project = models.ForeignKey(Project, null=True, blank=True, on_delete=models.PROTECT, related_name="suites")
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -72,6 +75,9 @@ class SuiteEvaluation(Job):
     NOUN = "Suite evaluation"
     TASK = EVALUATE_SUITE
 
+    project = models.ForeignKey(
+        Project, default=default_project_id, on_delete=models.PROTECT, related_name="suite_evaluations"
+    )
     version = models.ForeignKey(SuiteVersion, on_delete=models.PROTECT, related_name="evaluations")
     samples = models.PositiveIntegerField(null=True, blank=True)  # per problem; None: the version's own
     key = models.CharField(max_length=64)  # comparability key: only equal ones are ranked together
@@ -112,7 +118,7 @@ class SuiteEvaluation(Job):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["key", "weights"],
+                fields=["project", "key", "weights"],
                 condition=models.Q(state__in=LIVE) & ~models.Q(weights=""),
                 name="one_live_suite_evaluation",
             )

@@ -18,6 +18,8 @@ from engine.suites.policy import configuration_of
 from engine.suites.weights import size_of, weights_of, weights_of_endpoint
 from webapp.environments.restrictions import ADMINISTRATORS, is_administrator
 from webapp.jobs import Refused
+from webapp.projects.access import projects_with, readable
+from webapp.projects.models import Role
 from webapp.runs.models import Run
 from webapp.suites.models import PolicyKind
 from webapp.whole_numbers import whole_number
@@ -46,8 +48,9 @@ class Checkpoints:
 
 
 def checkpoints() -> list[Checkpoints]:
-    """Of the newest runs."""
-    runs = Run.objects.filter(archived_at=None, checkpoints__isnull=False).distinct().order_by("-created_at")
+    """Of the newest runs that the reader may evaluate."""
+    with_some = Run.objects.filter(archived_at=None, checkpoints__isnull=False)
+    runs = with_some.filter(project__in=projects_with(Role.EDITOR)).distinct().order_by("-created_at")
     listed = runs.prefetch_related("checkpoints")[:MOST_RUNS]
     return [
         Checkpoints(run=run, steps=sorted((one.step for one in run.checkpoints.all()), reverse=True)) for run in listed
@@ -81,7 +84,7 @@ def policy_fields(data: Mapping[str, str], user: User | AnonymousUser | None) ->
 def _checkpoint(text: str) -> Fields:
     run_id, _, digits = text.partition(SEPARATOR)
     step = whole_number(digits)
-    run = Run.objects.filter(pk=run_id).first()
+    run = readable(Run.objects.filter(pk=run_id)).first()
     if run is None or step is None:
         raise Refused("Choose a checkpoint of a run.")
     row = run.checkpoints.filter(step=step).first()

@@ -10,9 +10,13 @@ from django.utils import timezone
 
 from engine.suites.comparability import conditions_of, key_of
 from engine.suites.suite import MOST_SAMPLES
-from webapp.audit.services import Actor
+from webapp.audit.services import Actor, record_of
 from webapp.audit.services import record as audit
 from webapp.jobs import LIVE, JobState, Refused
+from webapp.members.choices import project_for_new
+from webapp.projects.access import require_of
+from webapp.projects.models import Project, Role, default_project
+from webapp.runs.models import Run
 from webapp.suites.models import PolicyKind, SuiteEvaluation, SuiteVersion
 from webapp.suites.policies import Fields, policy_fields
 from webapp.whole_numbers import whole_number
@@ -31,23 +35,36 @@ class AlreadyEvaluated(Refused):
 
 
 def submit(version: SuiteVersion, data: Mapping[str, str], owner: Actor) -> SuiteEvaluation:
-    """A queued evaluation from the fields of the form; `Refused` with a reason otherwise."""
+    """A queued evaluation from the fields of the form; `Refused` with a reason otherwise. One of a checkpoint belongs
+    to the project of its run, one of another model to that of the form, the suite or the user."""
     user = owner if isinstance(owner, User) else None
     fields = policy_fields(data, user)
-    made = create(version, fields, owner=user, samples=_samples(data), again=data.get("again") == "1")
+    run: Run | None = fields.get("run")
+    if run is not None:
+        require_of(owner, run, Role.EDITOR)
+    project = run.project if run else project_for_new(owner, data.get("project", ""), like=version.suite.project)
+    made = create(version, fields, owner=user, project=project, samples=_samples(data), again=data.get("again") == "1")
+    record_of(made, owner, "submit")
     if made.run is not None:
         audit(made.run, owner, "evaluate", step=made.step, suite=str(version))
     return made
 
 
 def create(
-    version: SuiteVersion, fields: Fields, *, owner: User | None, samples: int | None = None, again: bool = False
+    version: SuiteVersion,
+    fields: Fields,
+    *,
+    owner: User | None,
+    project: Project | None = None,
+    samples: int | None = None,
+    again: bool = False,
 ) -> SuiteEvaluation:
     """Freezes the version."""
+    project = project or default_project()
     suite = version.parsed().with_samples(samples)
     conditions = conditions_of(suite)
     key = key_of(conditions)
-    earlier = same_inputs(key, fields["weights"])
+    earlier = same_inputs(key, fields["weights"], project)
     if earlier is not None and (earlier.is_live or not again):
         raise AlreadyEvaluated(earlier)
     try:
@@ -59,6 +76,7 @@ def create(
                 key=key,
                 conditions=conditions,
                 owner=owner,
+                project=project,
                 again=again,
                 planned=suite.episodes,
                 **fields,
@@ -70,18 +88,19 @@ def create(
     return made
 
 
-def same_inputs(key: str, weights: str, *, but: int | None = None) -> SuiteEvaluation | None:
-    """The newest evaluation of the same conditions and weights that is live or finished."""
-    found = SuiteEvaluation.objects.filter(key=key, weights=weights, state__in=[*LIVE, JobState.FINISHED])
+def same_inputs(key: str, weights: str, project: Project, *, but: int | None = None) -> SuiteEvaluation | None:
+    """The newest evaluation of the project with the same conditions and weights that is live or finished."""
+    in_project = SuiteEvaluation.objects.filter(project=project, key=key, weights=weights)
+    found = in_project.filter(state__in=[*LIVE, JobState.FINISHED])
     others = found.exclude(pk=but) if but is not None else found
     return others.exclude(weights="").order_by("-pk").first()
 
 
-def resume(evaluation: SuiteEvaluation) -> None:
+def resume(evaluation: SuiteEvaluation, user: Actor = None) -> None:
     """Queues it again; what has been played stays. `Refused` if it goes on already, or is over."""
     if not evaluation.is_resumable:
         raise Refused("Only an evaluation that was stopped or failed can be resumed.")
-    other = same_inputs(evaluation.key, evaluation.weights, but=evaluation.pk)
+    other = same_inputs(evaluation.key, evaluation.weights, evaluation.project, but=evaluation.pk)
     if other is not None and (other.is_live or not evaluation.again):
         raise AlreadyEvaluated(other)
     rows = SuiteEvaluation.objects.filter(pk=evaluation.pk, state=evaluation.state)
@@ -91,8 +110,14 @@ def resume(evaluation: SuiteEvaluation) -> None:
     except IntegrityError:
         raise Refused("This model is being evaluated on exactly these problems already.") from None
     evaluation.refresh_from_db()
+    record_of(evaluation, user, "go_on")
     evaluation.enqueue()
     evaluation.publish()
+
+
+def stop(evaluation: SuiteEvaluation, user: Actor = None) -> bool:
+    """False if it is over."""
+    return record_of(evaluation, user, "halt", evaluation.stop())
 
 
 def _samples(data: Mapping[str, str]) -> int | None:
@@ -118,4 +143,8 @@ def again(evaluation: SuiteEvaluation, owner: Actor) -> SuiteEvaluation:
     )  # fmt: skip
     fields = {name: getattr(evaluation, name) for name in names}
     user = owner if isinstance(owner, User) else None
-    return create(evaluation.version, fields, owner=user, samples=evaluation.samples, again=True)
+    made = create(
+        evaluation.version, fields, owner=user, project=evaluation.project, samples=evaluation.samples, again=True
+    )
+    record_of(made, owner, "submit")
+    return made

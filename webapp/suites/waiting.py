@@ -10,6 +10,7 @@ from statistics import median
 from django.utils import timezone
 
 from webapp.jobs import JobState, Lane
+from webapp.projects.access import readable
 from webapp.suites.models import PolicyKind, SuiteEvaluation
 
 EARLIER = 20  # evaluations on the same version, by which another one's time is estimated
@@ -21,13 +22,14 @@ class Waiting:
 
     at_once: int
     of_endpoints: bool
-    running: list[SuiteEvaluation]
+    running: list[SuiteEvaluation]  # that the reader may read
+    count: int  # that run
     before: int
 
     @property
     def words(self) -> str:
         kind = "of an endpoint" if self.of_endpoints else "of a local model"
-        if self.before + len(self.running) < self.at_once:
+        if self.before + self.count < self.at_once:
             return "Waits for a worker."
         queued = f", after {self.before} that come{'s' if self.before == 1 else ''} first" if self.before else ""
         count = "one evaluation" if self.at_once == 1 else f"{self.at_once} evaluations"
@@ -45,7 +47,8 @@ def waiting_of(evaluation: SuiteEvaluation) -> Waiting | None:
     return Waiting(
         at_once=lane.at_once,
         of_endpoints=evaluation.policy == PolicyKind.ENDPOINT,
-        running=list(running),
+        running=list(readable(running)),
+        count=running.count(),
         before=queued.count(),
     )
 

@@ -98,6 +98,7 @@ def _launch(row: PlannedRun, sweep: Sweep) -> bool:
         with transaction.atomic():
             run = submit_run(
                 owner=sweep.owner,
+                project=sweep.project,
                 config={**with_changes(sweep.config, row.point), "seed": row.seed},
                 name=_name_of(row, sweep),
                 preset=sweep.preset,

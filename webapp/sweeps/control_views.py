@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from engine.sweeps.axes import Axis
 from engine.sweeps.plan import SweepPlan
 from webapp.launching.seeds import seeds_of
+from webapp.projects.access import fetch
+from webapp.projects.models import Role
 from webapp.sweeps.axis_rows import with_more
 from webapp.sweeps.forms import CONFIRM_ABOVE
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep
@@ -21,14 +23,14 @@ from webapp.whole_numbers import whole_number
 @require_POST
 def control(request: HttpRequest, pk: int) -> HttpResponse:
     """`action` is `stop` (its runs as well), `hold` (launch no more) or `resume`."""
-    sweep = get_object_or_404(Sweep, pk=pk)
+    sweep = fetch(Sweep, needs=Role.EDITOR, pk=pk)
     action = request.POST.get("action", "")
     if action in ("stop", "hold"):
         if not stop(sweep, request.user, runs=action == "stop"):
             messages.warning(request, "There is nothing to stop: the sweep launches no more runs.")
     elif action == "resume":
         try:
-            count = resume(sweep)
+            count = resume(sweep, request.user)
             messages.info(request, f"{count} run{'' if count == 1 else 's'} will be queued.")
         except Refused as refusal:
             messages.warning(request, str(refusal))
@@ -39,7 +41,7 @@ def control(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def limits(request: HttpRequest, pk: int) -> HttpResponse:
-    sweep = get_object_or_404(Sweep, pk=pk)
+    sweep = fetch(Sweep, needs=Role.EDITOR, pk=pk)
     at_once = whole_number(request.POST.get("at_once", ""))
     retries = whole_number(request.POST.get("retries", ""))
     priority = request.POST.get("priority", "")
@@ -50,14 +52,14 @@ def limits(request: HttpRequest, pk: int) -> HttpResponse:
             f"{MOST_RETRIES}.",
         )
     else:
-        change(sweep, at_once=at_once, retries=retries, priority=int(priority))
+        change(sweep, request.user, at_once=at_once, retries=retries, priority=int(priority))
     return redirect("sweeps:detail", sweep.pk)
 
 
 @require_POST
 def extend_sweep(request: HttpRequest, pk: int) -> HttpResponse:
     """`seeds` and, by index of the axis, `more-0` and so on are added; `points` is the new number of draws."""
-    sweep = get_object_or_404(Sweep, pk=pk)
+    sweep = fetch(Sweep, needs=Role.EDITOR, pk=pk)
     try:
         confirmed = whole_number(request.POST.get("confirm", "")) or 0
         plan = _extended(sweep.parsed_plan(), request)

@@ -23,7 +23,8 @@ def end(sweep: Sweep, state: SweepState, reason: str = "", *, failed: bool = Fal
         if not running.update(state=state, ended_at=timezone.now(), stopped_because=reason):
             return False
         happened = "failed" if failed else str(state)
-        plan_ending(f"sweep.{happened}", owner=sweep.owner_id, data=_data(sweep, happened, reason))
+        data = _data(sweep, happened, reason)
+        plan_ending(f"sweep.{happened}", owner=sweep.owner_id, project=sweep.project_id, data=data)
     return True
 
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from webapp.members.choices import project_for_new
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
@@ -28,6 +29,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """GET shows the form; POST launches the sweep or shows what is wrong."""
     if request.method not in ("GET", "HEAD", "POST"):
         return HttpResponse(status=405, headers={"Allow": "GET, POST"})
+    project = project_for_new(request.user, request.POST.get("project", ""))
     form = forms.posted(request.POST, request.user) if request.method == "POST" else forms.begun(request)
     made = form.draft()
     if request.method == "POST" and made.valid and form.base is not None and not _to_confirm(form, made):
@@ -39,6 +41,7 @@ def new(request: HttpRequest) -> HttpResponse:
             text=form.text(),
             preset=form.preset,
             environment_version=form.version,
+            project=project,
             **form.limits(),
         )
         return redirect("sweeps:detail", sweep.pk)

@@ -19,6 +19,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import refused_class
 from webapp.launching.presets import run_presets
 from webapp.launching.seeds import seeds_of
+from webapp.projects.access import readable
 from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 from webapp.runs.queue import slots
@@ -155,10 +156,10 @@ def begun(request: HttpRequest) -> SweepForm:
 def _begun(request: HttpRequest) -> SweepForm:
     """From another sweep, a run, a preset of sweeps, or the form of a run; else over the starter preset."""
     data = request.GET
-    sweep = Sweep.objects.filter(pk=whole_number(data.get("sweep", "")) or 0).first()
+    sweep = readable(Sweep.objects.filter(pk=whole_number(data.get("sweep", "")) or 0)).first()
     if sweep is not None:
         return _of_sweep(sweep)
-    run = Run.objects.filter(pk=data.get("clone") or "", imported_from="").first()
+    run = readable(Run.objects.filter(pk=data.get("clone") or "", imported_from="")).first()
     if run is not None:
         return SweepForm(
             base=current(run), preset=run.preset, version=run.environment_version, at_once=str(slots()), name=run.name
@@ -259,14 +260,14 @@ def _of_plan(plan: SweepPlan) -> SweepForm:
 
 
 def _version(pk: int | None) -> EnvironmentVersion | None:
-    found = EnvironmentVersion.objects.select_related("definition")
+    found = readable(EnvironmentVersion.objects.select_related("definition"))
     return found.filter(pk=pk).first() if pk is not None else None
 
 
 def _version_named(name: str, base: RunConfig | None = None) -> EnvironmentVersion | None:
     """The newest version of the environment, if its configuration is that of the base."""
     found = (
-        EnvironmentVersion.objects.select_related("definition")
+        readable(EnvironmentVersion.objects.select_related("definition"))
         .filter(definition__name=name, definition__archived_at=None)
         .order_by("-number")
         .first()

@@ -13,6 +13,7 @@ from engine.config import RunConfig
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point
 from webapp.environments.models import EnvironmentVersion
+from webapp.projects.models import Project, default_project_id
 from webapp.runs.models import Run
 from webapp.runs.priorities import NUMBERS
 
@@ -42,6 +43,7 @@ class Sweep(models.Model):
 
     name = models.CharField(max_length=80)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    project = models.ForeignKey(Project, default=default_project_id, on_delete=models.PROTECT, related_name="sweeps")
     description = models.TextField(blank=True, default="")  # the question that it answers
     notes = models.TextField(blank=True, default="")  # Markdown
     curves = models.JSONField(default=list, blank=True)  # names of the metrics that its page draws

@@ -13,8 +13,10 @@ from engine.config import RunConfig
 from engine.sweeps.plan import MOST_RUNS
 from engine.sweeps.points import fixed
 from engine.sweeps.text import SweepText
-from webapp.audit.services import Actor
+from webapp.audit.services import Actor, record_of
 from webapp.environments.models import EnvironmentVersion
+from webapp.members.choices import project_for_new
+from webapp.projects.models import Project
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.services import request_stop
@@ -39,6 +41,7 @@ def create(
     text: SweepText | None = None,
     preset: str = "",
     environment_version: EnvironmentVersion | None = None,
+    project: Project | None = None,
     at_once: int = 1,
     retries: int = 1,
     priority: int = Priority.NORMAL,
@@ -54,12 +57,14 @@ def create(
             **(text or SweepText()).text,
             preset=preset or base.preset,
             environment_version=environment_version,
+            project=project or project_for_new(owner),
             config=values,
             plan=fixed(made.plan, values).model_dump(mode="json"),
             at_once=min(max(1, at_once), MOST_AT_ONCE),
             retries=min(max(0, retries), MOST_RETRIES),
             priority=priority,
         )
+        record_of(sweep, owner, "launch_sweep")
         _add(sweep, made)
         advance(sweep.pk)
     sweep.refresh_from_db()
@@ -87,6 +92,7 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user
         if added:
             plan = fixed(made.plan, sweep.config).model_dump(mode="json")
             _start_again(sweep, plan=plan)
+            record_of(sweep, user, "extend", runs=added)
             advance(sweep.pk)
     sweep.refresh_from_db()
     return added
@@ -117,6 +123,7 @@ def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int, user: 
             for index, (row, seed) in enumerate(new)
         )  # fmt: skip
         _start_again(sweep, plan=plan.model_dump(mode="json"))
+        record_of(sweep, user, "extend", seeds=len(plan.seeds), configurations=plan.points)
     known = known_count(sweep)
     advance(sweep.pk)
     sweep.refresh_from_db()
@@ -134,11 +141,12 @@ def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
     live = list(live_runs(sweep)) if runs else []
     for run in live:
         request_stop(run, user)
+    record_of(sweep, user, "halt" if runs else "hold", bool(stopped or live))
     sweep.refresh_from_db()
     return bool(stopped or live)
 
 
-def resume(sweep: Sweep) -> int:
+def resume(sweep: Sweep, user: Actor = None) -> int:
     """Goes on with what is planned, and queues again what was stopped, or failed and has retries left. How many runs
     that is; `Refused` if there are none."""
     with transaction.atomic():
@@ -153,6 +161,7 @@ def resume(sweep: Sweep) -> int:
         PlannedRun.objects.filter(pk__in=again).update(again=True)
         sweep.planned.filter(run=None).update(problem="")
         _start_again(sweep)
+        record_of(sweep, user, "go_on", runs=len(again) + waiting)
         advance(sweep.pk)
     sweep.refresh_from_db()
     return len(again) + waiting
@@ -167,11 +176,18 @@ def may_run_again(row: PlannedRun, sweep: Sweep) -> bool:
     return row.run is not None and (row.run.state == RunState.STOPPED or row.retries < sweep.retries)
 
 
-def change(sweep: Sweep, *, at_once: int, retries: int, priority: int) -> None:
+def change(sweep: Sweep, user: Actor = None, *, at_once: int, retries: int, priority: int) -> None:
     """Limits that apply from the next launch on."""
-    Sweep.objects.filter(pk=sweep.pk).update(
-        at_once=min(max(1, at_once), MOST_AT_ONCE), retries=min(max(0, retries), MOST_RETRIES), priority=priority
-    )
+    new = {
+        "at_once": min(max(1, at_once), MOST_AT_ONCE),
+        "retries": min(max(0, retries), MOST_RETRIES),
+        "priority": priority,
+    }
+    before = {name: getattr(sweep, name) for name in new}
+    Sweep.objects.filter(pk=sweep.pk).update(**new)
+    changes = {name: {"old": before[name], "new": value} for name, value in new.items() if value != before[name]}
+    if changes:
+        record_of(sweep, user, "limits", changes=changes)
     sweep.refresh_from_db()
     advance(sweep.pk)
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from webapp.audit.services import entries_of
+from webapp.projects.access import fetch, readable
 from webapp.runs.config_file import as_toml
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.axis_rows import rows_of
@@ -27,7 +29,7 @@ METHODS = {"grid": "Grid", "random": "Random draws", "sobol": "Sobol draws", "tp
 @require_safe
 def sweep_list(request: HttpRequest) -> HttpResponse:
     failed = Q(planned__run__state__in=[RunState.FAILED, RunState.CRASHED]) | ~Q(planned__problem="")
-    found = Sweep.objects.select_related("owner").annotate(
+    found = readable(Sweep.objects.select_related("owner")).annotate(
         total=Count("planned"),
         ended=Count("planned", filter=Q(planned__run__state__in=TERMINAL)),
         failed=Count("planned", filter=failed),
@@ -39,7 +41,7 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
-    sweep = get_object_or_404(Sweep.objects.select_related("owner", "environment_version__definition"), pk=pk)
+    sweep = fetch(Sweep.objects.select_related("owner", "environment_version__definition"), pk=pk)
     plan = sweep.parsed_plan()
     context = {
         **_results(request, sweep),
@@ -47,6 +49,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
         "plan": plan,
         "method_text": METHODS[plan.method],
         "rows": list(zip(plan.axes, rows_of(plan.axes), strict=True)),
+        "entries": entries_of(sweep),
         "toml": as_toml(sweep.parsed_config()),
         "priorities": Priority.choices,
         "most_at_once": MOST_AT_ONCE,
@@ -60,7 +63,7 @@ def detail(request: HttpRequest, pk: int) -> HttpResponse:
 @require_safe
 def results(request: HttpRequest, pk: int) -> HttpResponse:
     """The parts of the page that change while runs do."""
-    sweep = get_object_or_404(Sweep, pk=pk)
+    sweep = fetch(Sweep, pk=pk)
     return render(request, "sweeps/_refreshed.html", _results(request, sweep))
 
 

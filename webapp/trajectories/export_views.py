@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
+from webapp.projects.access import fetch
 from webapp.streamed import streamed
 from webapp.trajectories import chat, services
 from webapp.trajectories.filters import read_filters
@@ -31,7 +31,7 @@ def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
 
 @require_safe
 def export_one(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    trajectory = fetch(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
     try:
         line = chat.line_of(trajectory, services.record(trajectory))
     except RunDirectoryError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 from webapp.trajectories.faults import KINDS, label_of
 from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_filters
@@ -106,7 +107,7 @@ def _found(rows: Sequence[Trajectory], filters: Filters, scope: Scope) -> list[F
 
 def _run_names() -> list[str]:
     """Of the newest runs, for completion."""
-    return list(dict.fromkeys(Run.objects.order_by("-created_at").values_list("name", flat=True)[:RUN_NAMES]))
+    return list(dict.fromkeys(readable(Run.objects.order_by("-created_at")).values_list("name", flat=True)[:RUN_NAMES]))
 
 
 def _heads(filters: Filters, sort: Sort, columns: Sequence[str]) -> list[Head]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from webapp.projects.access import readable
 from webapp.trajectories.filters import Filters
 from webapp.trajectories.models import LostTrajectory, Trajectory
 
@@ -34,7 +35,7 @@ def lost_by_file(filters: Filters, run_ids: Sequence[str]) -> list[LostInFile]:
     """By file, newest step first, for the steps, split, group and environment in the filters."""
     conditions = [condition for name, condition in filters.conditions.items() if name in CONDITIONS]
     files: dict[tuple[str, str], LostInFile] = {}
-    for row in LostTrajectory.objects.filter(*conditions, run__in=run_ids)[:MOST]:
+    for row in readable(LostTrajectory.objects.filter(*conditions, run__in=run_ids))[:MOST]:
         lost = files.setdefault(
             (row.run_id, row.file),
             LostInFile(run_id=row.run_id, file=row.file, step=row.step, split=row.split, remedy=row.remedy),

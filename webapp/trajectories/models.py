@@ -15,6 +15,8 @@ PLAIN_KEYS = (
 class Trajectory(models.Model):
     """One recorded trajectory: what lists and filters need, and the location of its record."""
 
+    project_path = "run__project"
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
     step = models.PositiveIntegerField()
     split = models.CharField(max_length=10)
@@ -84,6 +86,8 @@ class TrajectoryText(models.Model):
 
 class LostTrajectory(models.Model):
     """A recorded trajectory that cannot be read, or `count` of them of which only the file is known."""
+
+    project_path = "run__project"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="lost_trajectories")
     step = models.PositiveIntegerField()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 
 MOST_PARTS = 50
@@ -20,7 +21,9 @@ def named_runs(text: str) -> NamedRuns:
 
     A name that contains a comma is matched as a whole. Case is ignored.
     """
-    known = [(pk, name.casefold()) for pk, name in Run.objects.order_by("-created_at").values_list("pk", "name")]
+    known = [
+        (pk, name.casefold()) for pk, name in readable(Run.objects.order_by("-created_at")).values_list("pk", "name")
+    ]
     if whole := _exactly(known, text):
         return NamedRuns(ids=whole)
     found = NamedRuns()

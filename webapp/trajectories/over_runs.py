@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from django.db import connection
 from django.db.models import Max, Min, QuerySet
 
+from webapp.projects.access import access_of, readable
+from webapp.projects.reader import reader
 from webapp.runs.models import Alert
 from webapp.trajectories import services
 from webapp.trajectories.models import Trajectory
@@ -23,14 +27,13 @@ WITH RECURSIVE named(name) AS (
 )
 SELECT name FROM named WHERE name IS NOT NULL LIMIT %s
 """
-_ENVIRONMENTS, _STOPS = (_NAMES.format(column=column) for column in ("environment", "stop"))
 
 
 def facets() -> Facets:
     """Names without counts; `total` is at most `COUNTED`."""
-    rows = Trajectory.objects.order_by()
+    rows = readable(Trajectory.objects.order_by())
     total = rows.values("pk")[: COUNTED + 1].count()
-    fired = Alert.objects.order_by("rule").values_list("rule", flat=True).distinct()
+    fired = readable(Alert.objects.all()).order_by("rule").values_list("rule", flat=True).distinct()
     return Facets(
         total=min(total, COUNTED),
         more=total > COUNTED,
@@ -38,9 +41,9 @@ def facets() -> Facets:
         # separately, since an index answers each with one look-up
         first_step=rows.aggregate(low=Min("step"))["low"] or 0,
         last_step=rows.aggregate(high=Max("step"))["high"] or 0,
-        environments=dict.fromkeys(_names(_ENVIRONMENTS), 0),
+        environments=dict.fromkeys(_names("environment"), 0),
         splits={"train": 0, "validation": 0},
-        stops=dict.fromkeys(_names(_STOPS), 0),
+        stops=dict.fromkeys(_names("stop"), 0),
         rules=dict.fromkeys(fired[:MOST_NAMES], 0),
     )
 
@@ -52,7 +55,10 @@ def counts(rows: QuerySet[Trajectory]) -> Counts:
     return found if found.total <= COUNTED else Counts(total=COUNTED, more=True, summaries=[])
 
 
-def _names(query: str) -> list[str]:
+def _names(column: Literal["environment", "stop"]) -> list[str]:
+    if not access_of(reader()).everything:
+        some = readable(Trajectory.objects.all())
+        return list(some.order_by(column).values_list(column, flat=True).distinct()[:MOST_NAMES])
     with connection.cursor() as cursor:
-        cursor.execute(query, [MOST_NAMES])
+        cursor.execute(_NAMES.format(column=column), [MOST_NAMES])
         return [name for (name,) in cursor.fetchall()]

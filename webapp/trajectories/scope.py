@@ -1,6 +1,6 @@
 """The scope of a list of trajectories: one run, or all runs. Everything else about a list is the same for both.
 
-Access is decided here: every user may see every run.
+Access is decided here: all runs are those that the reader may read.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from django.db.models import QuerySet
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
+from webapp.projects.access import fetch, readable
 from webapp.runs.models import Run
 from webapp.trajectories import over_runs, services
 from webapp.trajectories.filters import Filters
@@ -91,7 +91,7 @@ class AllRuns:
     newest: Sort = NEWEST_OF_ALL
 
     def rows(self) -> QuerySet[Trajectory]:
-        return Trajectory.objects.all()
+        return readable(Trajectory.objects.all())
 
     def facets(self) -> services.Facets:
         return over_runs.facets()
@@ -118,4 +118,4 @@ class AllRuns:
 
 def scope_of(run_id: str) -> Scope:
     """The scope of a URL: its run, or all runs if it names none; `Http404` if the run does not exist."""
-    return OneRun(get_object_or_404(Run, pk=run_id)) if run_id else AllRuns()
+    return OneRun(fetch(Run, pk=run_id)) if run_id else AllRuns()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.errors import RunDirectoryError
+from webapp.projects.access import fetch
 from webapp.trajectories import services
 from webapp.trajectories.captured import describe_retention
 from webapp.trajectories.comparison import compare_page, over_time, read_ids
@@ -70,4 +71,4 @@ def trajectory_data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 def _trajectory(run_id: str, pk: int) -> Trajectory:
-    return get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    return fetch(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)

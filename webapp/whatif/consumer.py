@@ -9,6 +9,7 @@ from channels.db import database_sync_to_async
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, cursor_of
+from webapp.projects.access import readable
 from webapp.updates import what_if_group
 from webapp.whatif import services
 from webapp.whatif.models import WhatIf
@@ -23,7 +24,11 @@ class WhatIfConsumer(LiveConsumer):
         self.group = what_if_group(self.what_if)
         self.cursor = cursor_of(self.scope["query_string"])
         self.state: dict[str, Any] = {}
-        return bool(await WhatIf.objects.filter(pk=self.what_if, run_id=arguments["run_id"]).aexists())
+        self.run_id = arguments["run_id"]
+        return await self.is_readable()
+
+    async def is_readable(self) -> bool:
+        return await readable(WhatIf.objects.filter(pk=self.what_if, run_id=self.run_id)).aexists()
 
     async def hello(self) -> None:
         """Without the state: a page that receives the end has received every event before it."""

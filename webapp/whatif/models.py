@@ -21,6 +21,8 @@ class WhatIf(Job):
     NOUN = "What-if"
     TASK = WHAT_IF
 
+    project_path = "run__project"
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="what_ifs")
     split = models.CharField(max_length=10)
     step = models.PositiveIntegerField()

@@ -6,12 +6,14 @@ import math
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.errors import RunDirectoryError
 from engine.what_if.request import EDITS
 from webapp.jobs import Refused
+from webapp.projects.access import fetch
+from webapp.projects.models import Role
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
@@ -26,14 +28,14 @@ LARGEST = 1e12
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     """GET shows the turn and what can be edited; POST submits the what-if and redirects to its page."""
-    trajectory = get_object_or_404(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    trajectory = fetch(Trajectory.objects.select_related("run"), needs=Role.EDITOR, pk=pk, run_id=run_id)
     return _submit(request, RecordedOrigin(trajectory))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def fork(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
     """The same for the trajectory of a what-if."""
-    return _submit(request, ForkedOrigin(_what_if(run_id, what_if_id)))
+    return _submit(request, ForkedOrigin(_what_if(run_id, what_if_id, needs=Role.EDITOR)))
 
 
 def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
@@ -83,12 +85,12 @@ def data(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
-    _what_if(run_id, what_if_id).stop()
+    _what_if(run_id, what_if_id, needs=Role.EDITOR).stop()
     return redirect("whatif:detail", run_id, what_if_id)
 
 
-def _what_if(run_id: str, what_if_id: int) -> WhatIf:
-    return get_object_or_404(WhatIf.objects.select_related("run", "owner"), pk=what_if_id, run_id=run_id)
+def _what_if(run_id: str, what_if_id: int, needs: Role = Role.VIEWER) -> WhatIf:
+    return fetch(WhatIf.objects.select_related("run", "owner"), needs=needs, pk=what_if_id, run_id=run_id)
 
 
 def _fields(request: HttpRequest) -> dict[str, Any]:

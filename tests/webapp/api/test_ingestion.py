@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.webapp.members.people import a_member
 from tests.webapp.runs.rows import a_run
 from webapp.runs.indexing import unread_runs
 from webapp.runs.models import Ingestion, Run, StepMetrics
@@ -47,7 +47,7 @@ def send(browser: Client, run: Run, body: bytes, **headers: str) -> Any:
 
 def test_a_run_is_created_fed_and_ended(browser: Client) -> None:
     run = created(browser, steps=40, project="lakes", config={"lr": 1e-5}, environment="Lake", model="a/model")
-    assert (run.state, run.project, run.config["reported"]) == (RunState.REPORTING, "lakes", {"lr": 1e-5})
+    assert (run.state, run.project.name, run.config["reported"]) == (RunState.REPORTING, "lakes", {"lr": 1e-5})
     answer = send(browser, run, lines(1, 3)).json()
     assert (answer["accepted"], answer["next_seq"], answer["rejected"]) == (3, 4, [])
     assert unread_runs() == [run.pk]
@@ -149,7 +149,7 @@ def test_a_body_may_be_compressed_and_is_limited(browser: Client) -> None:
 def test_only_its_owner_feeds_it_and_only_if_it_is_trained_elsewhere(browser: Client) -> None:
     run = created(browser)
     other = Client()
-    other.force_login(User.objects.create_user("eve"))
+    other.force_login(a_member("eve"))
     assert send(other, run, lines(1, 1)).status_code == 403
     assert send(browser, a_run(), lines(1, 1)).status_code == 409
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.webapp.runs.rows import a_run
@@ -27,16 +28,16 @@ def test_what_is_sent_is_set_and_the_rest_stays(browser: Client) -> None:
     assert (first["project"], first["tags"], first["notes"]) == ("lakes", ["baseline", "new"], "The first.")
     second = send(browser, run, {"tags": []}).json()
     assert (second["project"], second["tags"], second["notes"]) == ("lakes", [], "The first.")
-    assert [entry.action for entry in AuditEntry.objects.filter(run=run)] == ["label", "label"]
+    assert [entry.action for entry in AuditEntry.objects.filter(run=run)] == ["label"] * 3  # the move is one of its own
     detail = browser.get(f"/api/v1/runs/{run.pk}/").json()
     properties = openapi()["components"]["schemas"]["RunSummary"]["properties"]
     assert {"project", "tags", "notes"} <= set(detail) & set(properties)
 
 
-def test_runs_are_listed_by_project_and_by_tag(browser: Client) -> None:
+def test_runs_are_listed_by_project_and_by_tag(browser: Client, user: User) -> None:
     one, other = a_run("one"), a_run("other")
-    label(one, None, project="lakes", tags=["baseline"])
-    label(other, None, project="lakes")
+    label(one, user, project="lakes", tags=["baseline"])
+    label(other, user, project="lakes")
 
     def names(query: str) -> list[str]:
         return [run["name"] for run in browser.get(f"/api/v1/runs/?{query}").json()["runs"]]
@@ -69,4 +70,4 @@ def test_what_cannot_be_stored_is_refused_at_its_field(body: object, field: str,
     assert answer.status_code == 422
     assert list(answer.json()["errors"]) == [field]
     run.refresh_from_db()
-    assert (run.project, run.notes, run.tags.count()) == ("", "", 0)
+    assert (run.project.name, run.notes, run.tags.count()) == ("Default", "", 0)

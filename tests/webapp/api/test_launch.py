@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from engine.config import RunConfig
+from tests.webapp.members.people import a_member
 from webapp.api.models import IdempotentRequest
 from webapp.audit.models import AuditEntry
 from webapp.environments.models import EnvironmentVersion
@@ -35,7 +36,7 @@ def test_a_preset_with_changes_is_queued(browser: Client) -> None:
     assert answer.status_code == 201
     run = Run.objects.get(pk=answer.json()["id"])
     assert (run.state, run.name, run.total_steps) == (RunState.QUEUED, "seven", 7)
-    assert (run.project, run.notes, answer.json()["tags"]) == ("lakes", "By a program.", ["short"])
+    assert (run.project.name, run.notes, answer.json()["tags"]) == ("lakes", "By a program.", ["short"])
     assert run.config["optimizer"]["learning_rate"] == 1e-5
     assert sorted(entry.action for entry in AuditEntry.objects.filter(run=run)) == ["label", "launch"]
 
@@ -118,7 +119,7 @@ def test_a_refused_request_can_be_corrected_under_its_key(browser: Client) -> No
 def test_keys_of_two_users_have_nothing_in_common(browser: Client) -> None:
     launch(browser, {"preset": "starter"}, key="k-1")
     other = Client()
-    other.force_login(User.objects.create_user("eve"))
+    other.force_login(a_member("eve"))
     assert launch(other, {"preset": "collapse"}, key="k-1").status_code == 201
     assert Run.objects.count() == 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.hostile import STORABLE
@@ -25,7 +26,7 @@ def launch(browser: Client, lake: EnvironmentVersion, name: str, **labels: str) 
 def test_a_launch_gives_its_runs_a_project_and_tags(browser: Client, lake: EnvironmentVersion) -> None:
     browser.post(NEW, {**filled_in(lake, seed="1-2"), "project": " lakes ", "tags": "#baseline, long,baseline"})
     runs = Run.objects.all()
-    assert [run.project for run in runs] == ["lakes", "lakes"]
+    assert [run.project.name for run in runs] == ["lakes", "lakes"]
     assert [sorted(tag.name for tag in run.tags.all()) for run in runs] == [["baseline", "long"]] * 2
 
 
@@ -56,9 +57,9 @@ def test_what_is_wrong_is_said_at_its_field(
     assert not Run.objects.exists()
 
 
-def test_a_clone_begins_with_the_project_and_the_tags_of_its_source(browser: Client) -> None:
+def test_a_clone_begins_with_the_project_and_the_tags_of_its_source(browser: Client, user: User) -> None:
     source = a_run(name="calm-otter")
-    label(source, None, project="lakes", tags=["long", "baseline"])
+    label(source, user, project="lakes", tags=["long", "baseline"])
     labels = browser.get(f"{NEW}?clone={source.pk}").context["labels"]
     assert (labels.project, labels.tags, labels.priority) == ("lakes", "baseline, long", "normal")
 

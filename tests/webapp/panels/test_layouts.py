@@ -10,8 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from engine.metrics import describe
+from tests.webapp.members.people import join
 from webapp.panels.models import PanelLayout
 from webapp.panels.presets import PRESETS
+from webapp.projects.models import Role, default_project
 
 pytestmark = pytest.mark.django_db
 CHARTS = [["rollout/success", "reward/mean"], ["policy/entropy"]]
@@ -46,9 +48,11 @@ def test_a_layout_is_saved_and_listed_only_for_its_owner(browser: Client, ada: U
     assert browser.get("/panels/").json() == {"layouts": [expected]}
 
 
-def test_anyone_can_open_a_layout_by_url_and_only_its_owner_can_change_it(browser: Client) -> None:
+def test_who_shares_a_project_opens_a_layout_by_url_and_only_its_owner_can_change_it(browser: Client) -> None:
     theirs = a_layout(User.objects.create_user("bob"))
     address = f"/panels/{theirs.pk}/"
+    assert browser.get(address).status_code == 404
+    join(theirs.owner, Role.VIEWER, default_project())
     assert browser.get(address).json()["mine"] is False
     assert send(browser, address, {"name": "x", "charts": [["a/b"]]}, "put").status_code == 403
     assert browser.delete(address).status_code == 403

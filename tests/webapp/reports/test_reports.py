@@ -14,7 +14,9 @@ from pytest_django import Settings
 
 from tests.builders.runs import add_curve, add_evaluation, build_run
 from tests.hostile import STORABLE
+from tests.webapp.members.people import a_member
 from tests.webapp.world import make_world
+from webapp.projects.models import Membership, Role
 from webapp.reports import services
 from webapp.reports.models import LONGEST_TEXT, Report
 from webapp.reports.rendering import render_report
@@ -85,15 +87,23 @@ def test_what_is_not_accepted_is_said(browser: Client, data: dict[str, str], wor
     assert not Report.objects.exists()
 
 
-def test_only_the_owner_changes_shares_and_deletes_a_report(browser: Client) -> None:
-    report = services.create(User.objects.create_user("bob"), title="Bob's", text="His.")
-    for path in ("edit", "share", "delete"):
-        browser.post(f"/reports/{report.pk}/{path}/", {"title": "Mine", "text": "x", "version": "1"})
+def test_editors_change_a_report_and_only_its_owner_and_admins_share_and_delete_it(ada: User) -> None:
+    report = services.create(ada, title="Ada's", text="Hers.")
+    editor, viewer = Client(), Client()
+    editor.force_login(a_member("bob"))
+    viewer.force_login(a_member("cyd", Role.VIEWER))
+    for path in ("share", "delete"):
+        assert editor.post(f"/reports/{report.pk}/{path}/").status_code == 403
+    assert viewer.post(f"/reports/{report.pk}/edit/", {"title": "Mine", "text": "x", "version": "1"}).status_code == 403
+    editor.post(f"/reports/{report.pk}/edit/", {"title": "Ours", "text": "x", "version": "1"})
     report.refresh_from_db()
-    assert (report.title, report.share_key) == ("Bob's", None)
-    assert "Edit" not in re.findall(
-        r'class="button[^>]*>([^<]*)', browser.get(f"/reports/{report.pk}/").content.decode()
-    )
+    assert (report.title, report.share_key) == ("Ours", None)
+
+    def buttons(browser: Client) -> list[str]:
+        return re.findall(r'class="button[^>]*>([^<]*)', browser.get(f"/reports/{report.pk}/").content.decode())
+
+    assert "Edit" in buttons(editor) and "Edit" not in buttons(viewer)
+    assert not any("Delete" in one for one in buttons(editor))
 
 
 def test_a_shared_link_is_read_without_an_account_until_it_is_revoked(browser: Client, ada: User) -> None:
@@ -261,10 +271,12 @@ def test_the_api_writes_changes_and_shares(browser: Client) -> None:
     assert post(f"{path}share", {"shared": False})[1]["link"] is None
     assert browser.get("/api/v1/reports/").json()["reports"][0]["title"] == "Rates"
     assert browser.get("/api/v1/reports/999/").status_code == 404
-    Report.objects.update(owner=User.objects.create_user("bob"))
+    Report.objects.update(owner=a_member("bob"))
+    Membership.objects.exclude(user__username="bob").update(role=Role.VIEWER)
     assert post(path, {"title": "Mine", "text": "", "version": 2})[0] == 403
     assert browser.get(f"/api/v1/{path}").json()["text"] == "Two."
     assert post(f"{path}delete", {})[0] == 403
     Report.objects.update(owner=User.objects.get(username="ada"))
+    Membership.objects.filter(user__username="ada").update(role=Role.EDITOR)
     assert post(f"{path}delete", {}) == (200, {"deleted": made["id"]})
     assert post(f"{path}delete", {})[0] == 404

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 
 from tests.webapp.run_pages.listed import LIST, names_on
@@ -25,18 +26,21 @@ def test_the_page_of_a_run_edits_its_labels(browser: Client) -> None:
     given = {"project": " Thesis ", "tags": "sweep, #lr,,sweep", "notes": "Reward too sparse?"}
     page = browser.post(f"/runs/{run.pk}/labels/", given, follow=True).content.decode()
     run.refresh_from_db()
-    assert (run.project, tags_of(run), run.notes) == ("Thesis", ["lr", "sweep"], "Reward too sparse?")
+    assert (run.project.name, tags_of(run), run.notes) == ("Thesis", ["lr", "sweep"], "Reward too sparse?")
     assert "#sweep" in page
     assert 'value="lr, sweep"' in page
-    assert [entry["detail"] for entry in entries(run)] == ["project none → Thesis; tags none → lr, sweep; notes edited"]
+    assert [entry["detail"] for entry in entries(run)] == [
+        "tags none → lr, sweep; notes edited",
+        "project Default → Thesis",
+    ]
     browser.post(f"/runs/{run.pk}/labels/", {"tags": ""})
     assert tags_of(run) == []
-    assert Run.objects.get(pk=run.pk).project == "Thesis"  # what is not sent stays
+    assert Run.objects.get(pk=run.pk).project.name == "Thesis"  # what is not sent stays
 
 
-def test_labels_are_escaped_and_hidden_characters_are_named(browser: Client) -> None:
+def test_labels_are_escaped_and_hidden_characters_are_named(browser: Client, user: User) -> None:
     run = a_run()
-    label(run, None, project="<b>p</b>", tags=["<i>\u202etag"], notes="<script>n")
+    label(run, user, project="<b>p</b>", tags=["<i>\u202etag"], notes="<script>n")
     for address in (LIST, f"{LIST}?columns=name,project,notes", f"/runs/{run.pk}/"):
         page = browser.get(address).content.decode()
         assert "<i>\u202etag" not in page
@@ -61,7 +65,7 @@ def test_ticked_runs_get_tags_and_a_project_together(browser: Client) -> None:
     assert (tags_of(one), tags_of(other)) == (["lr", "sweep"], ["sweep"])
     assert names_on(browser, "?tag=sweep&tag=lr") == ["one"]
     assert names_on(browser, "?project=Thesis") == ["other"]
-    assert names_on(browser, "?project=-") == ["one"]
+    assert names_on(browser, "?project=default") == ["one"]
     page = browser.post("/runs/bulk/", {"action": "tag", "tags": " , ", "run": picked}, follow=True)
     assert "Enter a tag" in page.content.decode()
 
@@ -89,12 +93,12 @@ def test_an_action_returns_to_the_list_as_it_was_shown(browser: Client) -> None:
     ],
 )
 def test_a_search_finds_words_wherever_they_are(
-    browser: Client, lake: EnvironmentVersion, words: str, found: bool
+    browser: Client, user: User, lake: EnvironmentVersion, words: str, found: bool
 ) -> None:
     run = a_run("Bold-Heron")
     run.environment_version, run.preset, run.config["model"]["path"] = lake, "DAPO", "models/tiny-hero"
     run.save()
-    label(run, None, project="Straße", tags=["sweep"], notes="Reward too sparse?")
+    label(run, user, project="Straße", tags=["sweep"], notes="Reward too sparse?")
     assert [row.run.name for row, _ in browser.get(LIST, {"q": words}).context["rows"]] == ["Bold-Heron"] * found
 
 

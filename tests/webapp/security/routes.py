@@ -30,6 +30,7 @@ def address(route: str, world: World) -> str:
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
     plain = re.sub(r"\(\?P<sweep_id>.*?\)", str(world.sweep.pk), plain)
     plain = plain.replace("<str:form>", "csv").replace("<str:secret>", "wrong")
+    plain = plain.replace("<slug:slug>", "default").replace("<int:user_id>", str(world.user.pk))
     plain = plain.replace("<int:seq>", str(ALERT_SEQ))
     plain = plain.replace("<int:step>", str(CHECKPOINT_STEP))
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import Settings
 
+from tests.webapp.members.people import a_member
 from tests.webapp.security.digests import database_digest
-from tests.webapp.security.roles import HTTP, JSON_401, OPEN, SOCKETS, TO_SIGN_IN, Row
+from tests.webapp.security.roles import (
+    ADMINISTRATOR,
+    HTTP,
+    JSON_401,
+    NOT_FOUND,
+    OF_A_LIST,
+    OPEN,
+    ROLES,
+    SOCKETS,
+    STRANGER,
+    TO_SIGN_IN,
+    Row,
+)
 from tests.webapp.security.routes import address, http_routes, socket_routes
 from tests.webapp.security.wire import Header, socket
-from tests.webapp.world import World
+from tests.webapp.world import World, make_world
 from webapp.accounts.services import local_user
 from webapp.asgi import application
+from webapp.projects.models import Role
+from webapp.runs.models import Run
+from webapp.runs.states import RunState
 
 BROWSER: list[Header] = [("Host", f"127.0.0.1:{settings.PORT}"), ("Origin", f"http://127.0.0.1:{settings.PORT}")]
 TABLE = "(routes without a row, rows without a route); the table is {} in tests/webapp/security/roles.py"
@@ -50,13 +69,42 @@ def test_an_anonymous_user_gets_the_status_in_the_table(route: str, row: Row, wo
             assert answer["Location"].startswith("/accounts/login/?next="), method
 
 
+def test_every_route_with_a_parameter_says_which_role_it_needs() -> None:
+    named = {route: row for route, row in HTTP.items() if "<" in route}
+    assert [route for route, row in named.items() if not (row.reads or row.acts)] == []
+    assert [route for route, row in named.items() if row.post != 405 and not row.acts] == []
+    assert [route for route, row in named.items() if row.get != 405 and not row.reads] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize(("route", "row"), HTTP.items())
-def test_a_signed_in_user_gets_the_status_in_the_table(route: str, row: Row, world: World, client: Client) -> None:
-    client.force_login(world.user)
+def test_a_signed_in_user_gets_the_status_in_the_table(
+    route: str, row: Row, role: str, world: World, client: Client
+) -> None:
+    user = user_with(role, world)
+    client.force_login(user)
     path = address(route, world)
-    assert client.get(path).status_code == row.get
-    client.force_login(world.user)  # some URLs sign out
-    assert client.post(path).status_code == row.post
+    assert client.get(path).status_code == row.status(role, "get")
+    client.force_login(user)  # some URLs sign out
+    assert client.post(path).status_code == row.status(role, "post")
+
+
+@pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.get != 405])
+def test_a_stranger_reads_nothing_of_a_project(route: str, db: None, client: Client) -> None:
+    """Neither on its own pages nor in any list, search, total or suggestion."""
+    world = make_world(name="unheard-of", text="unsaid")
+    client.force_login(user_with(STRANGER, world))
+    text = client.get(address(route, world)).content.decode()
+    assert "unheard-of" not in text
+    assert "unsaid" not in text
+    assert world.run.pk not in text.replace(address(route, world), "")
+
+
+def user_with(role: str, world: World) -> User:
+    """With that role in the project of the world."""
+    if role == ADMINISTRATOR:
+        return world.user
+    return User.objects.create_user(role) if role == STRANGER else a_member(role, Role(role))
 
 
 @pytest.mark.parametrize("route", HTTP)
@@ -103,3 +151,31 @@ def session_of_local_user() -> str:
     client = Client()
     client.force_login(local_user())
     return str(client.session.session_key)
+
+
+@pytest.mark.parametrize("route", SOCKETS)
+@pytest.mark.django_db(transaction=True)
+async def test_a_socket_serves_members_of_the_project_alone(route: str, tmp_path: Path, settings: Settings) -> None:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    path, cookies = await database_sync_to_async(path_and_cookies)(route)
+    for role, cookie in cookies.items():
+        sent = await socket(application, path, [*BROWSER, cookie], words=2)
+        if role == STRANGER and route not in OF_A_LIST:
+            assert sent == [{"type": "websocket.accept"}, {"type": "websocket.close", "code": NOT_FOUND}]
+        else:
+            assert json.loads(sent[1]["text"])["kind"] == "hello"
+            assert role != STRANGER or json.loads(sent[1]["text"])["states"] == []
+
+
+def path_and_cookies(route: str) -> tuple[str, dict[str, Header]]:
+    """The path of the socket in a world with a live run, and a session for each role."""
+    world = make_world()
+    Run.objects.filter(pk=world.run.pk).update(state=RunState.RUNNING)
+    found: dict[str, Header] = {}
+    for role in ROLES:
+        client = Client()
+        client.force_login(user_with(role, world))
+        found[role] = ("Cookie", f"{settings.SESSION_COOKIE_NAME}={client.session.session_key}")
+    pk = world.evaluation.pk
+    path = route.replace("<str:run_id>", world.run.pk).replace("<int:what_if_id>", str(world.what_if.pk))
+    return "/" + path.replace("<int:pk>", str(pk)), found

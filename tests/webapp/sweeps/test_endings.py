@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.webapp.members.people import a_member
 from tests.webapp.sweeps.sweeping import a_sweep, finish, queued
 from webapp.alerts.deliveries import message_of
 from webapp.alerts.mail import as_text
@@ -136,7 +137,7 @@ def test_the_message_has_the_reason_and_the_runs_by_state(user: User, browser: C
 def test_another_users_sweep_is_heard_of_by_those_who_asked_for_all(user: User) -> None:
     NotificationSettings.objects.create(user=user, endings="ended", scope="mine")
     Webhook.objects.create(user=user, url="https://example.org/hook")
-    other = User.objects.create_user("grace")
+    other = a_member("grace")
     stop(a_sweep(other), other, runs=False)
     assert not Delivery.objects.exists()
     NotificationSettings.objects.update(scope="all")

@@ -13,6 +13,7 @@ from django.test import Client
 
 from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
+from tests.webapp.members.people import a_member
 from webapp.jobs import JobState
 from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
@@ -132,7 +133,7 @@ def test_each_user_has_one_what_if_at_a_time(browser: Client, rows: list[Traject
     assert answer.status_code == 422
     assert "You already have a what-if in progress" in answer.content.decode()
     other = Client()
-    other.force_login(User.objects.create_user("grace"))
+    other.force_login(a_member("grace"))
     assert submit(other, rows[1]).status_code == 302
     what_if = WhatIf.objects.order_by("pk")[0]
     assert browser.post(f"/runs/{what_if.run_id}/what-ifs/{what_if.pk}/stop/").status_code == 302

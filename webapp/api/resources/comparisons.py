@@ -17,6 +17,7 @@ from webapp.comparisons.group_curves import group_curves
 from webapp.comparisons.selection import MOST_RUNS
 from webapp.live.bands import metric_bands
 from webapp.live.outline import outline
+from webapp.projects.access import readable
 from webapp.runs.models import Run
 
 resource = Resource(tag="Comparisons")
@@ -120,7 +121,7 @@ def get_outlines(call: Call, query: RunsQuery) -> Annotated[dict[str, Any], Outl
 
 
 def _in_order(ids: Iterable[str]) -> list[Run]:
-    found = Run.objects.in_bulk(list(ids))
+    found = readable(Run.objects.all()).in_bulk(list(ids))
     return [found[pk] for pk in ids if pk in found]
 
 
@@ -133,7 +134,7 @@ def get_group_curves(call: Call, query: GroupQuery) -> Annotated[dict[str, Any],
     ids = {pk for group in query.groups for pk in group}
     if len(ids) > MOST_RUNS:
         raise Problem(400, f"groups names {len(ids)} runs", f"Send up to {MOST_RUNS}.")
-    runs = Run.objects.in_bulk(ids)
+    runs = readable(Run.objects.all()).in_bulk(ids)
     if missing := sorted(ids - runs.keys()):
         raise Problem(404, f"There is no run {missing[0][:20]!r}", "List the runs with GET /api/v1/runs/.")
     groups = [[runs[pk] for pk in group] for group in query.groups]

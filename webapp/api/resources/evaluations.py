@@ -23,6 +23,8 @@ from webapp.api.evaluation_answers import (
 )
 from webapp.api.problems import Problem, invalid_fields
 from webapp.jobs import JobState, Refused
+from webapp.projects.access import readable, require
+from webapp.projects.models import Role
 from webapp.suites import catalogue, services
 from webapp.suites.definition_text import STARTER
 from webapp.suites.downloads import PARQUET, outcomes_file
@@ -93,6 +95,8 @@ def define_suite(call: Call, body: DefineSuite) -> SuiteAnswer:
         raise Problem(
             404, f"There is no suite {body.revises!r} that can be revised", "Those that ship stay as they are."
         )
+    if suite is not None:
+        require(suite, Role.EDITOR)
     try:
         made = catalogue.define(body.definition, call.user, suite=suite)
     except WrongFields as wrong:
@@ -103,7 +107,7 @@ def define_suite(call: Call, body: DefineSuite) -> SuiteAnswer:
 @resource.get("evaluations/", route="evaluations")
 def list_evaluations(call: Call, query: EvaluationFilter) -> Annotated[dict[str, Any], EvaluationPage]:
     """List evaluations on suites, newest first."""
-    rows = SuiteEvaluation.objects.select_related("version__suite").order_by("-pk")
+    rows = readable(SuiteEvaluation.objects.select_related("version__suite")).order_by("-pk")
     chosen = {
         "version__suite__name": query.suite,
         "state": query.state,
@@ -174,11 +178,11 @@ def control_evaluation(
     call: Call, evaluation_id: int, body: EvaluationControl
 ) -> Annotated[dict[str, Any], EvaluationDetail]:
     """Stop or resume an evaluation. Episodes that have been played are kept."""
-    found = evaluation_at(evaluation_id)
+    found = evaluation_at(evaluation_id, Role.EDITOR)
     try:
         if body.action == "resume":
-            services.resume(found)
-        elif not found.stop():
+            services.resume(found, call.user)
+        elif not services.stop(found, call.user):
             raise Refused("There is nothing to stop: it is over.")
     except Refused as refusal:
         raise conflict(refusal) from None

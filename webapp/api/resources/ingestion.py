@@ -14,6 +14,7 @@ from webapp.api.label_fields import Notes, Project, Tags, Text
 from webapp.api.parameters import raw_body
 from webapp.api.problems import Problem
 from webapp.api.schemas import RunSummary, run_summary
+from webapp.members.choices import project_for_new
 from webapp.runs import ingesting
 from webapp.runs.labels import label
 from webapp.runs.models import Run
@@ -80,8 +81,9 @@ def create_external_run(call: Call, body: ExternalRun) -> Annotated[dict[str, An
         model=body.model,
         steps=body.steps,
         config=body.config,
+        project=project_for_new(call.user, body.project, create=True),
     )
-    label(run, call.user, project=body.project, tags=body.tags, notes=body.notes)
+    label(run, call.user, tags=body.tags, notes=body.notes)
     return {**run_summary(run), "next_seq": 1}
 
 

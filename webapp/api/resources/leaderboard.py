@@ -17,6 +17,7 @@ from webapp.leaderboard.pair import Problem as PlayedProblem
 from webapp.leaderboard.pair import read_pair
 from webapp.leaderboard.query import BoardQuery, read_query
 from webapp.leaderboard.views import listed_suites
+from webapp.projects.access import readable
 from webapp.suites.models import Suite
 
 resource = Resource(tag="Leaderboard")
@@ -143,7 +144,7 @@ class PairAnswer(BaseModel):
 def list_leaderboards(call: Call) -> SuiteList:
     """List the suites that have entries, the one with most first."""
     unlisted = add_new_entries()
-    found = [ListedSuite(name=suite.name, entries=suite.entries.count()) for suite in listed_suites()]
+    found = [ListedSuite(name=suite.name, entries=readable(suite.entries.all()).count()) for suite in listed_suites()]
     return SuiteList(suites=found, unlisted=unlisted)
 
 
@@ -168,7 +169,7 @@ def compare_entries(call: Call, query: PairFilter) -> PairAnswer:
     """Compare two entries problem by problem: which ones one of them solves and the other does not, or on which it has
     more of another measure."""
     add_new_entries()
-    found = Entry.objects.select_related("suite", "run").in_bulk([query.first, query.other])
+    found = readable(Entry.objects.select_related("suite", "run")).in_bulk([query.first, query.other])
     if missing := {query.first, query.other} - set(found):
         raise Problem(404, f"Evaluation {min(missing)} is not on the leaderboard", "Choose two of `list_entries`.")
     page = read_pair(found[query.first], found[query.other], COLUMNS[query.measure])

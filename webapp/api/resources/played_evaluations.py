@@ -13,6 +13,7 @@ from webapp.api.evaluation_answers import EvaluationDetail, PolicyName, conflict
 from webapp.api.parameters import raw_body
 from webapp.api.problems import Problem
 from webapp.jobs import JobState, Refused
+from webapp.projects.models import Role
 from webapp.suites import importing
 from webapp.suites.models import SuiteEvaluation
 
@@ -136,7 +137,7 @@ def finish_sent_evaluation(call: Call, evaluation_id: int) -> Annotated[dict[str
 
 
 def _arriving(call: Call, pk: int) -> SuiteEvaluation:
-    found = evaluation_at(pk)
+    found = evaluation_at(pk, Role.EDITOR)
     if not found.imported or found.owner_id != call.user.pk:
         raise Problem(409, f"Evaluation {pk} is not one that you send", "Announce your own first.")
     if found.state != JobState.STOPPED:

@@ -11,12 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.problems import Problem
+from webapp.projects.access import readable
 from webapp.reports import services
 from webapp.reports.models import Report
 
 resource = Resource(tag="Reports")
 
-NOT_YOURS = {403: "The report belongs to another user."}
+NOT_YOURS = {403: "Only its owner and admins of its project may."}
 
 
 class ReportFilter(Fields):
@@ -82,7 +83,7 @@ class Deleted(BaseModel):
 @resource.get("reports/", route="reports")
 def list_reports(call: Call, query: ReportFilter) -> Annotated[dict[str, Any], ReportPage]:
     """List reports, the newest first."""
-    found = Report.objects.select_related("owner").defer("text").order_by("-pk")
+    found = readable(Report.objects.select_related("owner").defer("text")).order_by("-pk")
     if query.before is not None:
         found = found.filter(pk__lt=query.before)
     rows = list(found[: query.limit + 1])
@@ -145,7 +146,7 @@ def delete_report(call: Call, report: Report) -> Deleted:
 
 
 def _problem(refusal: services.Refused) -> Problem:
-    status = {services.NotYours: 403, services.Outdated: 409}.get(type(refusal), 422)
+    status = 409 if isinstance(refusal, services.Outdated) else 422
     return Problem(status, str(refusal), "Nothing was changed.")
 
 

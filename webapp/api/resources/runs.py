@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
+from django.db.models import Q
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.errors import CheckpointError
@@ -17,6 +18,8 @@ from webapp.api.problems import Problem, invalid_fields
 from webapp.api.schemas import RunDetail, RunSummary, run_summary
 from webapp.launching import requests
 from webapp.launching.presets import run_presets, saved_presets
+from webapp.members.choices import project_for_new
+from webapp.projects.access import readable
 from webapp.runs.labels import label
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
@@ -31,7 +34,7 @@ resource = Resource(tag="Runs")
 
 class RunFilter(Fields):
     state: RunState | None = Field(default=None, description="Only runs in this state.")
-    project: str | None = Field(default=None, description="Only runs of this project; empty for those without one.")
+    project: str | None = Field(default=None, description="Only runs of the project with this name or slug.")
     tag: str | None = Field(default=None, description="Only runs with this tag.")
     name: str | None = Field(default=None, description="Only runs whose name contains this.")
     archived: Literal["0", "1"] = Field(default="0", description="`1` for archived runs instead of active ones.")
@@ -87,14 +90,16 @@ class Launched(RunDetail):
 @resource.get("runs/", route="runs")
 def list_runs(call: Call, query: RunFilter) -> Annotated[dict[str, Any], RunPage]:
     """List runs, most recent first."""
-    runs = Run.objects.filter(archived_at__isnull=query.archived == "0").prefetch_related("tags")
+    runs = readable(Run.objects.filter(archived_at__isnull=query.archived == "0"))
+    runs = runs.select_related("project").prefetch_related("tags")
     chosen = {
         "state": query.state,
-        "project": query.project,
         "tags__name": query.tag,
         "name__icontains": query.name or None,
     }
     runs = runs.filter(**{name: value for name, value in chosen.items() if value is not None})
+    if query.project is not None:
+        runs = runs.filter(Q(project__slug=query.project) | Q(project__name=query.project))
     found, following = page(runs, query, after=query.after, limit=query.limit)
     return {"runs": [run_summary(run) for run in found], "next": following}
 
@@ -145,8 +150,9 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
                 preset=found.title,
                 environment_version=found.version,
                 priority=NUMBERS[body.priority],
+                project=project_for_new(call.user, body.project, create=True) if body.project else None,
             )
-            label(run, call.user, project=body.project, tags=body.tags, notes=body.notes)
+            label(run, call.user, tags=body.tags, notes=body.notes)
     except CheckpointError as error:
         raise Problem(409, str(error), error.remedy or "Fork from another checkpoint.") from None
     return {**run_detail(run), "warnings": found.draft.warnings}

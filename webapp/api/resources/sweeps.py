@@ -21,6 +21,7 @@ from webapp.api.resources.sweep_answers import (
     sweep_detail,
 )
 from webapp.launching.requests import Refused as RefusedRequest
+from webapp.projects.access import readable
 from webapp.runs.priorities import NUMBERS, PriorityName
 from webapp.runs.queue import slots
 from webapp.sweeps.definitions import Prepared, Wanted, prepare
@@ -188,7 +189,7 @@ def plan_sweep(call: Call, body: WantedSweep) -> PlannedSweep:
 def list_sweeps(call: Call, query: SweepFilter) -> Annotated[dict[str, Any], SweepPage]:
     """List sweeps, most recent first."""
     chosen = {"state": query.state, "name__icontains": query.name or None}
-    rows = Sweep.objects.select_related("owner").filter(
+    rows = readable(Sweep.objects.select_related("owner")).filter(
         **{name: value for name, value in chosen.items() if value is not None}
     )
     found, following = page(rows, query, after=query.after, limit=query.limit)
@@ -238,7 +239,7 @@ def control_sweep(call: Call, sweep: Sweep, body: SweepControl) -> Annotated[dic
     """Stop, hold or resume a sweep."""
     if body.action == "resume":
         try:
-            resume(sweep)
+            resume(sweep, call.user)
         except Refused as refusal:
             raise Problem(409, str(refusal), "Retrieve the sweep and check its runs.") from None
     elif not stop(sweep, call.user, runs=body.action == "stop"):
@@ -252,6 +253,7 @@ def change_sweep(call: Call, sweep: Sweep, body: SweepLimits) -> Annotated[dict[
     """Change how many runs are queued or live at once, the retries, and the priority, from the next launch on."""
     change(
         sweep,
+        call.user,
         at_once=body.at_once if body.at_once is not None else sweep.at_once,
         retries=body.retries if body.retries is not None else sweep.retries,
         priority=NUMBERS[body.priority] if body.priority is not None else sweep.priority,

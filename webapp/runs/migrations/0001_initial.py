@@ -1,5 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
+import webapp.projects.models
 import webapp.runs.models.run
 from django.conf import settings
 from django.db import migrations, models
@@ -11,26 +12,16 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('environments', '0001_initial'),
+        ('projects', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='DeletedRun',
-            fields=[
-                ('id', models.CharField(max_length=10, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=80)),
-                ('who', models.CharField(max_length=150)),
-                ('freed', models.BigIntegerField()),
-                ('time', models.DateTimeField(default=django.utils.timezone.now)),
-            ],
-        ),
-        migrations.CreateModel(
             name='Run',
             fields=[
                 ('id', models.CharField(default=webapp.runs.models.run.new_run_id, editable=False, max_length=10, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=80)),
-                ('project', models.CharField(blank=True, default='', max_length=80)),
                 ('notes', models.TextField(blank=True, default='')),
                 ('preset', models.CharField(default='custom', max_length=60)),
                 ('fork_step', models.PositiveIntegerField(blank=True, null=True)),
@@ -81,10 +72,22 @@ class Migration(migrations.Migration):
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='environments.environmentversion')),
                 ('forked_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='forks', to='runs.run')),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(default=webapp.projects.models.default_project_id, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='projects.project')),
             ],
             options={
                 'ordering': ['-created_at'],
             },
+        ),
+        migrations.CreateModel(
+            name='DeletedRun',
+            fields=[
+                ('id', models.CharField(max_length=10, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=80)),
+                ('who', models.CharField(max_length=150)),
+                ('freed', models.BigIntegerField()),
+                ('time', models.DateTimeField(default=django.utils.timezone.now)),
+                ('project', models.ForeignKey(default=webapp.projects.models.default_project_id, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='projects.project')),
+            ],
         ),
         migrations.CreateModel(
             name='Ingestion',
@@ -254,11 +257,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='run',
-            index=models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from'], name='runs_as_listed'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['project'], name='runs_run_project_956c96_idx'),
+            index=models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from', 'project'], name='runs_as_listed'),
         ),
         migrations.AddConstraint(
             model_name='checkpoint',

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from django.db import models
 from django.utils import timezone
 
+from webapp.projects.models import Project, default_project_id
+
 if TYPE_CHECKING:
     from webapp.runs.models.run import Run
 
@@ -16,6 +18,8 @@ LABELS = ("preset", "description", "seed")  # of a configuration that seeds shar
 
 
 class RunTag(models.Model):
+    project_path = "run__project"
+
     run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="tags")
     name = models.CharField(max_length=40)
 
@@ -51,7 +55,7 @@ class ListedRun(models.Model):
             run.environment_version or ", ".join(one["tag"] for one in run.config.get("environments", []))
         )
         model = str(run.config.get("model", {}).get("path", ""))
-        words = (run.name, run.project, run.notes, *tags, environment, run.preset, model)
+        words = (run.name, run.project.name, run.notes, *tags, environment, run.preset, model)
         return cls(
             run_id=run.pk,
             text="\n".join(words).casefold(),
@@ -74,6 +78,7 @@ class DeletedRun(models.Model):
 
     id = models.CharField(primary_key=True, max_length=10)
     name = models.CharField(max_length=80)
+    project = models.ForeignKey(Project, default=default_project_id, on_delete=models.CASCADE, related_name="+")
     who = models.CharField(max_length=150)
     freed = models.BigIntegerField()  # bytes
     time = models.DateTimeField(default=timezone.now)

@@ -76,6 +76,8 @@ class MetricName(models.Model):
     """A metric that the run has reported, so that pages can list metrics, and compare runs by one, without reading
     every step. `webapp.runs.metric_ranges` writes the values."""
 
+    project_path = "run__project"
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="metric_names")
     name = models.CharField(max_length=300)
     last = models.FloatField(null=True)  # at the newest step that has it
@@ -115,6 +117,8 @@ class StepGroups(models.Model):
 
 
 class Checkpoint(models.Model):
+    project_path = "run__project"
+
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
     step = models.PositiveIntegerField()
     path = models.CharField(max_length=200)  # relative to the run's directory
@@ -138,6 +142,8 @@ ALERT_FIELDS = (
 
 class Alert(models.Model):
     """An `alert_raised` event whose step still counts."""
+
+    project_path = "run__project"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="alerts")
     seq = models.BigIntegerField()

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from engine.config import CheckpointConfig, RunConfig
 from webapp.environments.models import EnvironmentVersion
+from webapp.projects.models import Project, default_project_id
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
     FOLLOWED,
@@ -45,7 +46,7 @@ class Run(models.Model):
 
     id = models.CharField(primary_key=True, max_length=10, default=new_run_id, editable=False)
     name = models.CharField(max_length=80)
-    project = models.CharField(max_length=80, blank=True, default="")
+    project = models.ForeignKey(Project, default=default_project_id, on_delete=models.PROTECT, related_name="runs")
     notes = models.TextField(blank=True, default="")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     preset = models.CharField(max_length=60, default="custom")
@@ -111,8 +112,9 @@ class Run(models.Model):
             models.Index(fields=["state", "lease_expires"]),
             models.Index(fields=["-created_at"]),
             # all that the list of runs needs of runs that it does not show
-            models.Index(fields=["archived_at", "-created_at", "id", "state", "forked_from"], name="runs_as_listed"),
-            models.Index(fields=["project"]),
+            models.Index(
+                fields=["archived_at", "-created_at", "id", "state", "forked_from", "project"], name="runs_as_listed"
+            ),
         ]
 
     def __str__(self) -> str:

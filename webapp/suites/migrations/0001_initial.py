@@ -1,5 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
+import webapp.projects.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -9,6 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('projects', '0001_initial'),
         ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -23,6 +25,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suites', to='projects.project')),
             ],
             options={
                 'ordering': ['name'],
@@ -82,6 +85,7 @@ class Migration(migrations.Migration):
                 ('turns', models.BigIntegerField(default=0)),
                 ('seconds', models.FloatField(default=0.0)),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(default=webapp.projects.models.default_project_id, on_delete=django.db.models.deletion.PROTECT, related_name='suite_evaluations', to='projects.project')),
                 ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='suite_evaluations', to='runs.run')),
                 ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='suites.suiteversion')),
             ],
@@ -152,6 +156,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='suiteevaluation',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running')), models.Q(('weights', ''), _negated=True)), fields=('key', 'weights'), name='one_live_suite_evaluation'),
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running')), models.Q(('weights', ''), _negated=True)), fields=('project', 'key', 'weights'), name='one_live_suite_evaluation'),
         ),
     ]

@@ -1,5 +1,6 @@
 import django.db.models.deletion
 import django.utils.timezone
+import webapp.projects.models
 from django.conf import settings
 from django.db import migrations, models
 
@@ -10,6 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('environments', '0001_initial'),
+        ('projects', '0001_initial'),
         ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -36,6 +38,7 @@ class Migration(migrations.Migration):
                 ('resumed_at', models.DateTimeField(blank=True, null=True)),
                 ('environment_version', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, to='environments.environmentversion')),
                 ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(default=webapp.projects.models.default_project_id, on_delete=django.db.models.deletion.PROTECT, related_name='sweeps', to='projects.project')),
             ],
             options={
                 'ordering': ['-created_at', '-pk'],
