@@ -18,6 +18,7 @@ from webapp.audit.services import record_of
 from webapp.members.choices import new_project
 from webapp.projects.access import forget_access
 from webapp.projects.models import LONGEST_NAME, Invitation, Membership, Project, Role
+from webapp.updates import publish_user
 
 BYTES = 24  # of randomness: 192 bits, so that one round of SHA-256 protects it
 SHOWN = 6  # characters of a secret in lists
@@ -77,6 +78,7 @@ def set_role(project: Project, user: User, member: User, role: Role) -> None:
         row.role = role
         row.save(update_fields=["role"])
         record_of(project, user, "role", changes=changes, member=member.get_username())
+        transaction.on_commit(lambda: publish_user(member.pk))
     forget_access(user)
 
 
@@ -89,6 +91,7 @@ def remove(project: Project, user: User, member: User) -> None:
         row.delete()
         left = member.pk == user.pk
         record_of(project, user, "leave" if left else "remove_member", member=member.get_username())
+        transaction.on_commit(lambda: publish_user(member.pk))  # open pages are closed
     forget_access(user)
 
 
