@@ -57,7 +57,13 @@ HTTP: dict[str, Row] = {
     "accounts/sign-in/": Row(anonymous=OPEN, get=403),  # without a token
     "accounts/logout/": Row(get=405, post=302),
     "accounts/password-reset/": Row(anonymous=OPEN, get=200, post=200),  # without a mail server
-    "accounts/password-reset/<uidb64>/<token>/": Row(anonymous=OPEN, get=200, post=200),  # with a wrong token
+    "accounts/password-reset/<uidb64>/<token>/": Row(
+        anonymous=OPEN,
+        get=200,
+        post=200,
+        reads=EACH,
+        acts=EACH,  # with a wrong token
+    ),
     "accounts/tokens/": Row(get=200, post=400),
     "account/": Row(get=200, post=400),
     "projects/": Row(get=200),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.problems import Problem
+from webapp.projects.models import Role
 from webapp.run_pages.removal import delete, removals
 from webapp.runs.models import Run
 
@@ -39,6 +40,7 @@ class Freed(BaseModel):
     "runs/{run_id}/delete",
     route="delete_run",
     scope=Scope.LAUNCH,
+    needs=Role.ADMIN,
     problems={409: "The run is live, or something needs its files."},
 )
 def delete_run(call: Call, run: Run, body: Confirmation) -> Annotated[dict[str, Any], Freed]:
