@@ -81,10 +81,6 @@ class Contents:
     def queued(self) -> int:
         return len(self.waiting) + self.hidden
 
-    @property
-    def has_others(self) -> bool:
-        return self.unreadable > 0
-
 
 def contents() -> Contents:
     durations = Durations()

@@ -270,7 +270,8 @@ def test_a_user_is_added_from_a_shell() -> None:
     assert roles_in(default_project()) == {"ada": "admin", "bo": "viewer"}
 
 
-def test_the_queue_names_no_runs_of_other_projects(browser: Client) -> None:
+def test_the_queue_names_no_runs_of_other_projects(browser: Client, settings: Settings) -> None:
+    settings.STARBOARD_MAX_PARALLEL_RUNS = 1
     holder = a_run("hidden-holder")
     Run.objects.filter(pk=holder.pk).update(state="running")
     waits = a_run("mine")
