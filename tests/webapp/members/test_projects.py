@@ -22,6 +22,7 @@ from webapp.projects.models import Invitation, Membership, Project, Role, defaul
 from webapp.projects.reader import reading_as
 from webapp.runs.labels import move_to
 from webapp.runs.models import Run
+from webapp.runs.queue import Holder, standing_at
 
 pytestmark = pytest.mark.django_db
 
@@ -281,4 +282,5 @@ def test_the_queue_names_no_runs_of_other_projects(browser: Client, settings: Se
         page = bo.get(address).content.decode()
         assert "hidden-holder" not in page, address
         assert "mine" in page, address
-    assert "a run of another project" in bo.get("/queue/").content.decode()
+    waiting = standing_at(1, 1, [Holder("a", "hidden-holder", "running", project_id=1)], 1, project_id=2)
+    assert "Waits for a run of another project" in waiting.text
