@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from engine.errors import ModelError
 from engine.policies.attention import use_own_attention
 from engine.policies.attention_masks import attention_kinds
+from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, model_source
 
 LanguageModel = Any  # transformers' models have no useful types
@@ -23,8 +24,14 @@ def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tu
 
     tokenizer = load_tokenizer(path, chat_template=chat_template)
     with _loading(path):
+        source = model_source(path)
         model = AutoModelForCausalLM.from_pretrained(
-            model_source(path), trust_remote_code=False, dtype=torch.float32, attn_implementation="sdpa"
+            source,
+            config=model_config(source),
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype=torch.float32,
+            attn_implementation="sdpa",
         )
     check_architecture(model)
     return model.to(device).eval(), tokenizer

@@ -18,6 +18,7 @@ from engine.config import LoraSection
 from engine.errors import ModelError
 from engine.policies.adapter import NAME, PREFIX, WEIGHTS, add_adapter, fresh_weight
 from engine.policies.loading import LanguageModel, check_architecture, first_line
+from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, model_source
 from engine.policies.weight_files import StoredTensor, stored_tensors
 
@@ -88,10 +89,10 @@ def _files_of(source: str) -> list[Path]:
 
 def _without_weights(source: str) -> LanguageModel:
     from accelerate import init_empty_weights
-    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+    from transformers import AutoModelForCausalLM, GenerationConfig
 
     try:
-        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
+        config = model_config(source)
         if getattr(config, "quantization_config", None) or getattr(config, "transformers_weights", None):
             raise NeedsWholeLoad("its weights are quantized, or in files with other names")
         with init_empty_weights(include_buffers=False):

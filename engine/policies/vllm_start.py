@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from engine.errors import ModelError
 from engine.policies.loading import first_line
+from engine.policies.model_config import model_config
 from engine.policies.model_paths import model_source
 from engine.policies.vllm_installation import INSTALL
 
@@ -32,10 +33,8 @@ def import_platform() -> Any:
 
 
 def read_config(path: str) -> Any:
-    from transformers import AutoConfig
-
     try:
-        return AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
+        return model_config(model_source(path))
     except Exception as error:
         raise ModelError(
             f"{path!r} has no readable configuration: {first_line(error)}",
