@@ -51,4 +51,6 @@ def qwen2(sizes: Mapping[str, int | float | bool]) -> ModelShape:
     }
     tied = bool(sizes["tie_word_embeddings"])
     weights = dict(gated_decoder(found, tied=tied, biased=True))
-    return ModelShape(architecture="Qwen2ForCausalLM", model_type="qwen2", tied=tied, weights=weights, **found)
+    return ModelShape(
+        architecture="Qwen2ForCausalLM", model_type="qwen2", tied=tied, weights=weights, in_parts=True, **found
+    )

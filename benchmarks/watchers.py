@@ -24,6 +24,7 @@ from typing import Any
 
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin
 
 from tests.launch.installation import Installation
 
@@ -102,9 +103,8 @@ class Audience:
         headers = {"Cookie": self.cookie}
         address = f"ws://{self.host}/ws/runs/{self.run}/?after={2**53}"
         async with self.gate:
-            socket = await connect(
-                address, origin=f"http://{self.host}", additional_headers=headers, open_timeout=60, max_size=2**24
-            )
+            origin = Origin(f"http://{self.host}")
+            socket = await connect(address, origin=origin, additional_headers=headers, open_timeout=60, max_size=2**24)
             await socket.recv()
         self.there += 1
         if self.there == watchers:

@@ -22,7 +22,6 @@ import time
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from benchmarks.gpu.models import SIZES, SMALL, device_name, random_model
 from benchmarks.gpu.peaks import UnknownPeak, peak_tflops
@@ -161,23 +160,22 @@ def made_up_batch(rows: int, length: int, *, vocabulary: int) -> Batch:
     mask = ((torch.arange(length).expand(rows, length) // RESPONSE) % 2).float()  # (B, T)
     scores = torch.randn(rows, generator=draw)
     logprobs = -torch.rand(rows, length, generator=draw) * mask
-    whole: dict[str, Tensor] = {
-        "ids": torch.randint(vocabulary, (rows, length), generator=draw),
-        "mask": mask,
-        "sampled": mask,
-        "logprobs": logprobs,
-        "sampler_logprobs": logprobs,
-        "contexts": torch.zeros((rows, length), dtype=torch.long),
-        "lengths": torch.full((rows,), length),
-        "scores": scores,
-        "returns": scores,
-        "rewards": last_token_rewards(scores, mask),
-        "entropies": torch.zeros(rows),
-        "baselines": torch.zeros(rows),
-        "groups": torch.arange(rows) // 8,
-        "tags": torch.zeros(rows, dtype=torch.long),
-    }
-    return Batch(**whole)
+    return Batch(
+        ids=torch.randint(vocabulary, (rows, length), generator=draw),
+        mask=mask,
+        sampled=mask,
+        logprobs=logprobs,
+        sampler_logprobs=logprobs,
+        contexts=torch.zeros((rows, length), dtype=torch.long),
+        lengths=torch.full((rows,), length),
+        scores=scores,
+        returns=scores,
+        rewards=last_token_rewards(scores, mask),
+        entropies=torch.zeros(rows),
+        baselines=torch.zeros(rows),
+        groups=torch.arange(rows) // 8,
+        tags=torch.zeros(rows, dtype=torch.long),
+    )
 
 
 if __name__ == "__main__":

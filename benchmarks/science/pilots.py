@@ -3,7 +3,7 @@ start to its end, and whether that was a slow collapse."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -130,6 +130,7 @@ def departures(config: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
 
 
 def flat(data: Any, prefix: str = "") -> dict[str, Any]:
+    items: Iterable[tuple[str, Any]]
     if isinstance(data, dict):
         items = data.items()
     elif isinstance(data, list) and any(isinstance(one, dict) for one in data):

@@ -1,0 +1,98 @@
+"""The memory that a learner is said to need, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engine.cluster.learner_memory import learner_memory
+from engine.policies.model_shape import gated_decoder
+from tests.engine.cluster.memory_shapes import decoder, of_learner
+
+
+def test_one_learner_holds_weights_gradients_and_two_moments_of_four_bytes_each() -> None:
+    found = of_learner()
+    assert (found.weights, found.gradients, found.moments) == (944, 944, 1888)
+    assert (found.reference, found.critic, found.gathered) == (0, 0, 0)
+    assert found.stepping == 2 * 4 * 40  # of the embedding, the largest weight
+    assert found.lasting == 944 + 1888
+    # 2832 lasting, 944 of gradients, 4440 of activations (below)
+    assert found.total == 8216
+
+
+def test_a_moving_average_is_four_bytes_more_for_each_weight_that_trains() -> None:
+    found = of_learner(average=True)
+    assert found.average == 944
+    assert found.lasting == of_learner().lasting + 944
+    assert of_learner(average=True, lora_rank=1).average == of_learner(lora_rank=1).moments // 2
+
+
+def test_three_learners_have_a_third_of_each_weights_first_axis_rounded_up() -> None:
+    # embedding and head 4 x 4 each, queries and answer 2 x 4, keys and values 1 x 4, gate and up 3 x 4, down 2 x 8,
+    # norms 2
+    assert of_learner(learners=3).weights == 4 * (2 * 16 + 2 * 8 + 2 * 4 + 2 * 12 + 16 + 3 * 2)
+    # a head that is the embedding stays whole, 40 numbers
+    tied = learner_memory(decoder(tied=True), tokens=10, sampled=5, learners=3)
+    assert tied.weights == 4 * (40 + 2 * 8 + 2 * 4 + 2 * 12 + 16 + 3 * 2)
+    # while a layer computes, four times its 152 numbers, and the embedding
+    assert of_learner(learners=3).gathered == 4 * (40 + 4 * 152)
+
+
+def test_an_adapter_alone_trains() -> None:
+    # of rank 2: queries and answer 2 x 4 + 4 x 2 each, keys and values 2 x 4 + 2 x 2, the feed-forward's three
+    # 2 x 4 + 8 x 2
+    found = of_learner(lora_rank=2, reference=True)
+    assert found.weights == 4 * (236 + 128)
+    assert (found.gradients, found.moments, found.reference) == (512, 1024, 0)
+    some = of_learner(lora_rank=2, lora_targets="q_proj, down_proj")
+    assert some.gradients == 4 * (16 + 24)
+
+
+def test_a_reference_and_a_critic_are_further_models() -> None:
+    found = of_learner(reference=True, critic=True)
+    assert found.reference == 944
+    # body 196 and value head 4 + 1: weights and two moments; its gradients are never beside the policy's
+    assert found.critic == 3 * 4 * (196 + 5)
+    assert found.gradients == 944
+
+
+def test_each_of_several_learners_loads_its_own_part_and_the_first_saves_for_all() -> None:
+    # with 100 learners an axis has 1 left: 4 + 4 + 4 + 4 + 4 + 4 + 4 + 8 + 4 + 3 = 43 numbers each, 39 of the body
+    many = of_learner(learners=100, reference=True, critic=True)
+    assert many.weights == 4 * 43
+    assert many.loading == 4 * (43 + 43 + 39 + 5)
+    # to save: the optimiser's state (8 x 236), the critic's (8 x 201) and the critic, less than one file's worth
+    assert many.host == 8 * 236 + 8 * 201 + 4 * 201
+    # without a critic there are but 8 x 236 to save, and as many to hand on: the weights, here and in Ray's store
+    assert of_learner(learners=100).host == 2 * 944
+
+
+def test_a_model_whose_files_cannot_be_read_in_parts_is_whole_in_each_learner_first() -> None:
+    shape = replace(decoder(), in_parts=False)
+    many = learner_memory(shape, tokens=10, sampled=5, learners=100, reference=True, critic=True)
+    assert many.loading == 944 + max(944, many.reference + 4 * 201)
+    # the first has a whole model to save from as well
+    assert many.host == 944 + 8 * 236 + 8 * 201 + 4 * 201
+
+
+def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_gib() -> None:
+    sizes = {"hidden": 8192, "heads": 64, "kv_heads": 8, "head_size": 128, "intermediate": 29568, "layers": 80}
+    weights = dict(gated_decoder({**sizes, "vocabulary": 152064}, tied=False, biased=True))
+    shape = replace(decoder(), weights=weights, vocabulary=152064, **sizes)
+    assert round(shape.parameters / 1e9, 1) == 72.7
+    more: dict[str, Any] = {"tokens": 2048, "sampled": 1024, "half": True, "checkpointing": True, "gpu": True}
+    found = learner_memory(shape, learners=32, sends_weights=False, **more)
+    # 4 + 4 + 8 bytes of 2.27 billion parameters, and no more while it loads than while it learns
+    assert found.lasting + found.gradients == pytest.approx(16 * shape.parameters / 32, rel=1e-3)
+    assert found.loading < found.total < 80 * 1024**3
+    # to save: one file, and the weight that it ends with, of 152064 x 8192 numbers
+    assert found.host == 4 * 1024**3 + 4 * 152064 * 8192
+
+
+def test_on_a_gpu_the_step_of_the_optimiser_takes_a_copy_and_the_model_comes_by_way_of_the_machine() -> None:
+    found = of_learner(gpu=True)
+    assert (found.stepping, found.host) == (944, 944)
+    few = learner_memory(decoder(), tokens=1, sampled=1, gpu=True)
+    assert few.total == few.lasting + few.gradients + few.stepping  # activations of one token are less

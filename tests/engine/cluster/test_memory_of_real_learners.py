@@ -1,0 +1,177 @@
+"""The memory that learners are said to need, against what real ones and their shards hold."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as processes
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from engine.cluster.learner_memory import learner_memory
+from engine.config import RunConfig
+from engine.policies.adapter import add_adapter
+from engine.policies.model_shape import ModelShape
+from engine.training.learner import Learner
+from engine.training.reference import FrozenCopy
+from engine.training.sharding import Sharded
+from tests.engine.cluster.memory_shapes import shape_of
+from tests.engine.models import small_model
+from tests.engine.training.builders import learner_config, made_up_batch, update
+
+CASES: dict[str, dict[str, Any]] = {
+    "float32": {},
+    "bfloat16": {"optimizer": {"precision": "bfloat16"}},
+    "computed again": {"optimizer": {"gradient_checkpointing": True}},
+    "bfloat16, computed again": {"optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}},
+    "packs": {"optimizer": {"packing": True}},
+    "a head that is its embedding": {"tied": True},
+    "an adapter": {"model": {"lora": {"rank": 8}}},
+    "an adapter in bfloat16": {"model": {"lora": {"rank": 8}}, "optimizer": {"precision": "bfloat16"}},
+    "a pull to the start in bfloat16": {"loss": {"kl_coefficient": 0.1}, "optimizer": {"precision": "bfloat16"}},
+    "an adapter of some layers": {"model": {"lora": {"rank": 8, "targets": "q_proj,down_proj"}}},
+    "a pull to the start": {"loss": {"kl_coefficient": 0.1}},
+    "a critic": {"algorithm": {"type": "ppo"}},
+}
+ROWS, LENGTH = 16, 120
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_real_learner_holds_what_was_estimated(case: str) -> None:
+    """To the byte, but for activations: those are from 0.95 to 1.2 times what an update takes at its peak."""
+    learner, shape = real_learner(**CASES[case])
+    config = learner.config
+    batch = made_up_batch((LENGTH,) * ROWS)
+    batch.ids.clamp_(max=shape.vocabulary - 1)
+    update(learner, batch)  # the optimiser's state is made in the first
+    found = learner_memory(
+        shape,
+        tokens=ROWS * LENGTH,
+        sampled=int(batch.mask.sum()),
+        half=config.optimizer.precision == "bfloat16",
+        lora_rank=config.model.lora.rank,
+        lora_targets=config.model.lora.targets,
+        critic=learner.critic is not None,
+        reference=learner.reference is not None,
+        checkpointing=config.optimizer.gradient_checkpointing,
+    )
+    policy, moments = list(learner.model.parameters()), moments_of(learner.optimizer)
+    assert found.weights == size_of(policy)
+    assert found.moments == size_of(moments)
+    assert found.gradients >= size_of(weight for weight in policy if weight.requires_grad)
+    frozen = learner.reference.frozen.parameters() if isinstance(learner.reference, FrozenCopy) else []
+    assert found.reference == size_of(frozen)
+    of_critic = []
+    if learner.critic is not None and learner.critic_optimizer is not None:
+        of_critic = [*learner.critic.parameters(), *moments_of(learner.critic_optimizer)]
+    assert found.critic == size_of(of_critic)
+    with Peak([*policy, *moments, *frozen, *of_critic, *learner.model.buffers()]) as peak:
+        update(learner, batch)
+    assert 0.95 < (found.gradients + found.activations) / peak.bytes < 1.2
+
+
+def test_gradients_of_a_real_learner_are_what_was_estimated() -> None:
+    for case in ("float32", "an adapter"):
+        learner, shape = real_learner(**CASES[case])
+        batch = made_up_batch((6, 9))
+        learner.model.train()
+        logprobs, _ = learner._logprobs_and_entropies(learner.model, batch)
+        logprobs.sum().backward()
+        held = size_of(weight.grad for weight in learner.model.parameters() if weight.grad is not None)
+        assert learner_memory(shape, tokens=1, sampled=1, lora_rank=learner.config.model.lora.rank).gradients == held
+
+
+def real_learner(**sections: Any) -> tuple[Learner, ModelShape]:
+    model, shape, config = policy_of(**sections)
+    return Learner(model, config), shape
+
+
+def policy_of(*, tied: bool = False, **sections: Any) -> tuple[Any, ModelShape, RunConfig]:
+    """A model, with an adapter where it has one, and the shape that it had before."""
+    model, config = small_model(width=64, tied=tied), learner_config(**sections)
+    shape = shape_of(model)
+    if config.model.lora.rank:
+        add_adapter(model, config.model.lora)
+    return model, shape, config
+
+
+def moments_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """Without the counters of steps, 4 bytes a weight, which are in the machine's own memory."""
+    return [value for state in optimizer.state.values() for name, value in state.items() if name != "step"]
+
+
+def size_of(tensors: Any) -> int:
+    return sum(tensor.nbytes for tensor in tensors)
+
+
+class Peak(TorchDispatchMode):
+    """The most bytes that lay at once in tensors made within it; `known` were there before."""
+
+    def __init__(self, known: list[Tensor]) -> None:
+        super().__init__()
+        self.sizes = {tensor.untyped_storage()._cdata: 0 for tensor in known}
+        self.held = self.bytes = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = function(*args, **(kwargs or {}))
+        for one in tree_leaves(made):
+            if isinstance(one, Tensor) and (storage := one.untyped_storage())._cdata not in self.sizes:
+                self.sizes[storage._cdata] = storage.nbytes()
+                self.held += storage.nbytes()
+                self.bytes = max(self.bytes, self.held)
+                weakref.finalize(storage, self._released, storage._cdata)
+        return made
+
+    def _released(self, pointer: int) -> None:
+        self.held -= self.sizes.pop(pointer, 0)
+
+
+SHARDED = ("a critic", "a head that is its embedding", "an adapter")
+
+
+@pytest.mark.slow
+def test_shards_of_two_real_learners_are_what_was_estimated(tmp_path: Path) -> None:
+    processes.spawn(hold_shards, args=(tmp_path,), nprocs=2)
+    held = torch.load(tmp_path / "held.pt", weights_only=True)
+    for case in SHARDED:
+        _, shape, config = policy_of(**CASES[case])
+        rank, critic = config.model.lora.rank, config.algorithm.critic_settings is not None
+        found = learner_memory(shape, tokens=1, sampled=1, lora_rank=rank, critic=critic, learners=2)
+        assert held[case] == {"weights": found.weights, "moments": found.moments, "critic": found.critic}, case
+
+
+def hold_shards(rank: int, folder: Path) -> None:
+    """The first of two has the larger part where an axis does not divide, and tells."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+    held = {case: shard_sizes(CASES[case]) for case in SHARDED}
+    if rank == 0:
+        torch.save(held, folder / "held.pt")
+    dist.barrier()
+    os._exit(0)  # gloo's threads hang in the interpreter's own end
+
+
+def shard_sizes(sections: dict[str, Any]) -> dict[str, int]:
+    model, _, config = policy_of(**sections)
+    learner = Learner(model, config, share=Sharded())
+    update(learner, made_up_batch((6, 9, 12, 4)))
+    critic: list[Tensor] = []
+    if learner.critic is not None and learner.critic_optimizer is not None:
+        critic = [*learner.critic.parameters(), *moments_of(learner.critic_optimizer)]
+    return {
+        "weights": size_of(map(own_part, learner.model.parameters())),
+        "moments": size_of(map(own_part, moments_of(learner.optimizer))),
+        "critic": size_of(map(own_part, critic)),
+    }
+
+
+def own_part(tensor: Any) -> Tensor:
+    part: Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return part

@@ -1,0 +1,54 @@
+"""The memory that a sampler is said to need: by hand, and against what real samplers hold."""
+
+from __future__ import annotations
+
+from transformers import AutoConfig
+
+from engine.cluster.memory import estimate
+from engine.cluster.sampler_memory import torch_memory, vllm_memory
+from engine.config import build_config
+from engine.policies.batched_sampler import BatchedSampler
+from engine.policies.model_paths import BUNDLED
+from engine.policies.model_shape import model_shape
+from engine.policies.vllm_start import cpu_arguments
+from tests.engine.cluster.memory_shapes import decoder, shape_of
+from tests.engine.models import small_model
+
+
+def test_no_more_rows_have_a_cache_than_are_decoded_at_once() -> None:
+    """16 x 8 trajectories a step and 256 in the last evaluation, of 5 turns that share a context of 1,024 tokens."""
+    shape = model_shape("tiny")
+    whole, capped = (
+        estimate(build_config({"cluster": {"sampler": "torch"}, "rollout": {"rows_at_once": most}}), shape, gpu=False)
+        for most in (0, 32)
+    )
+    assert (whole.rows, capped.rows) == (256, 32)
+    assert whole.sampler.cache == 8 * capped.sampler.cache
+
+
+def test_a_sampler_of_vllm_on_two_gpus() -> None:
+    found = vllm_memory(decoder(), context=40, rows=3, half=True, tensor_parallel=2, gpu=True)
+    assert found.weights == 118 * 2
+    # a token's keys and values, of the one head that no GPU can have less than: 2 x 2 x 2 bytes; two blocks a row
+    assert (found.sequence, found.cache) == (40 * 8, 7 * 32 * 8)
+    assert found.work == 2048 * (6 * 4 + 4 * 4) * 2 + 3 * 3 * 10 * 4
+
+
+def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
+    config = AutoConfig.from_pretrained(BUNDLED["tiny"])
+    arguments = cpu_arguments(config, rows=7, context_tokens=100, precision="float32", share=0.5)
+    found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
+    assert found.cache == arguments["kv_cache_memory_bytes"]
+
+
+def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:
+    model, rows = small_model(), 3
+    sampler = BatchedSampler(model, rows=rows, stop_ids=set(), temperature=1.0, seeds=[1])
+    for row in range(rows):
+        sampler.submit(row, [5] * 140, max_tokens=4)
+    while sampler.advance():
+        pass
+    held = sum(store.nbytes for store in (*sampler.cache.keys, *sampler.cache.values))
+    shape = shape_of(model)
+    assert torch_memory(shape, context=144, rows=rows).cache == held
+    assert torch_memory(shape, context=144, rows=rows).weights == sum(weight.nbytes for weight in model.parameters())
