@@ -12,6 +12,7 @@ _django = get_asgi_application()  # before the imports below: they need the apps
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
+from webapp.monitoring.measuring import CountedSockets  # noqa: E402
 from webapp.routing import websocket_urlpatterns  # noqa: E402
 from webapp.security.body_limit import BodyLimit  # noqa: E402
 from webapp.security.guard import OriginGuard  # noqa: E402
@@ -21,7 +22,7 @@ application = OriginGuard(
     ProtocolTypeRouter(
         {
             "http": BodyLimit(_django),
-            "websocket": KnownSocketsOnly(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+            "websocket": KnownSocketsOnly(CountedSockets(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))),
         }
     )
 )

@@ -19,12 +19,21 @@ SQLITE_OPTIONS: dict[str, Any] = {
 }
 
 
-def database(url: str, data_dir: Path) -> dict[str, Any]:
-    """Django's settings for one database. Tests get a file of their own: an in-memory one has other locks."""
+POOL_SECONDS = 10  # that a thread waits for a connection
+
+
+def database(url: str, data_dir: Path, pool: int = 0) -> dict[str, Any]:
+    """Django's settings for one database, of PostgreSQL with at most `pool` connections of each process.
+
+    Tests get a file of their own: an in-memory database has other locks.
+    """
     settings: dict[str, Any] = dict(dj_database_url.parse(url or f"sqlite:///{data_dir / 'starboard.sqlite3'}"))
     if settings["ENGINE"] == "django.db.backends.sqlite3":
         settings["OPTIONS"] = {**SQLITE_OPTIONS, **settings.get("OPTIONS", {})}
         settings["TEST"] = {"NAME": str(Path(tempfile.gettempdir()) / f"starboard-test-{os.getpid()}.sqlite3")}
     else:
         settings["CONN_HEALTH_CHECKS"] = True
+        if pool:
+            sizes = {"min_size": 1, "max_size": pool, "timeout": POOL_SECONDS}
+            settings["OPTIONS"] = {**settings.get("OPTIONS", {}), "pool": sizes}
     return settings

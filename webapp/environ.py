@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def flag(name: str, default: bool) -> bool:
     if given not in _TRUE | _FALSE:
         raise ImproperlyConfigured(f"{name} is {given!r}. Give 1 or 0, or unset it for {int(default)}.")
     return given in _TRUE
+
+
+def choice(name: str, allowed: Sequence[str]) -> str:
+    """One of those that are allowed, the first by default."""
+    given = text(name, allowed[0])
+    if given not in allowed:
+        raise ImproperlyConfigured(f"{name} is {given!r}. Give {' or '.join(allowed)}, or unset it for {allowed[0]}.")
+    return given
 
 
 def comma_separated(name: str) -> list[str]:

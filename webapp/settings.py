@@ -7,6 +7,7 @@ from typing import Any
 
 from webapp import environ
 from webapp.databases import database
+from webapp.logs import FORMATS
 from webapp.secret import installation_name, secret_key
 from webapp.security.authorities import trusted_hosts, trusted_origins
 from webapp.static_address import static_address
@@ -36,6 +37,9 @@ ALLOWED_HOSTS = sorted({host.rpartition(":")[0] if host[-1] != "]" else host for
 CSRF_TRUSTED_ORIGINS = [text.rstrip("/") for text in STARBOARD_EXTRA_ORIGINS]  # in the form that browsers send
 # Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
 STARBOARD_TRUSTED_PROXIES = environ.networks("STARBOARD_TRUSTED_PROXIES")
+# Who may read /metrics; nobody if both are empty.
+STARBOARD_METRICS_TOKEN = environ.text("STARBOARD_METRICS_TOKEN")
+STARBOARD_METRICS_NETWORKS = environ.networks("STARBOARD_METRICS_NETWORKS")
 STARBOARD_SIGN_IN_LINKS = environ.flag("STARBOARD_SIGN_IN_LINKS", True)
 
 DEBUG = environ.flag("STARBOARD_DEBUG", False)
@@ -73,7 +77,9 @@ INSTALLED_APPS = [
     "workers",  # its management commands
 ]
 MIDDLEWARE = [
-    "webapp.security.headers.SecurityHeadersMiddleware",  # outermost: static files and error pages get headers too
+    "webapp.monitoring.log_fields.RequestIdMiddleware",
+    "webapp.monitoring.measuring.RequestDurationMiddleware",  # measures all others
+    "webapp.security.headers.SecurityHeadersMiddleware",  # static files and error pages get headers too
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
@@ -87,6 +93,7 @@ MIDDLEWARE = [
     "webapp.accounts.token_middleware.TokenMiddleware",
     "webapp.projects.middleware.ReaderMiddleware",
     "webapp.security.login.SignedInByDefaultMiddleware",
+    "webapp.monitoring.log_fields.UserAndRunMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -113,7 +120,8 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": database(environ.text("DATABASE_URL"), STARBOARD_DATA_DIR)}
+DATABASE_POOL = environ.integer("STARBOARD_DATABASE_POOL", 0, low=0, high=1000)
+DATABASES = {"default": database(environ.text("DATABASE_URL"), STARBOARD_DATA_DIR, DATABASE_POOL)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis carries tasks and updates, never the only copy of anything. Without Redis a process only reaches itself.
@@ -176,7 +184,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = OVER_TLS
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if OVER_TLS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if STARBOARD_TRUSTED_PROXIES else None
 SECURE_SSL_REDIRECT = OVER_TLS and bool(STARBOARD_TRUSTED_PROXIES)
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probed from within a container
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]  # asked from within a network
 # whether subdomains have TLS, and whether browsers list the domain, is for the owner of the domain to say
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
@@ -228,11 +236,15 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+STARBOARD_LOG_FORMAT = environ.choice("STARBOARD_LOG_FORMAT", FORMATS)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "webapp.logs.JsonLines"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": STARBOARD_LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": "INFO"},
     # Celery logs every tick of its beat twice; tasks log what matters themselves.
     "loggers": {name: {"level": "WARNING"} for name in ("celery.beat", "celery.app.trace", "celery.worker.strategy")},

@@ -7,12 +7,14 @@ from django.urls import include, path
 from webapp import pages
 from webapp.api.views import reference as api_reference
 from webapp.monitoring.health import healthz
+from webapp.monitoring.metrics import metrics
 from webapp.monitoring.readiness import readyz
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("glossary/", pages.glossary, name="glossary"),
     path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),

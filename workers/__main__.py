@@ -15,4 +15,5 @@ OPTIONS = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--log
 
 if __name__ == "__main__":
     keep_private(Path(settings.STARBOARD_DATA_DIR))
-    app.worker_main(["worker", *OPTIONS, *sys.argv[1:]])
+    quiet = ["--quiet"] if settings.STARBOARD_LOG_FORMAT == "json" else []  # the banner is no JSON
+    app.worker_main([*quiet, "worker", *OPTIONS, *sys.argv[1:]])

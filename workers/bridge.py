@@ -22,6 +22,7 @@ from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from webapp.updates import publish_run
+from workers.ingestion import of_this_worker
 from workers.lease import Fenced
 from workers.record_problems import lines_refused_at_end, problems_in, save_problems
 from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
@@ -118,6 +119,7 @@ class Bridge:
             transaction.on_commit(lambda: publish_run(self.run.pk, fields.get("last_seq", self.run.last_seq)))
         for name, value in fields.items():
             setattr(self.run, name, value)
+        of_this_worker.stored(len(fresh))
         self.names |= names
         self.ranges |= ranges
         self.attempt = fresh[-1].attempt if fresh else self.attempt

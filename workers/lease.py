@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from datetime import timedelta
 
 from django.db import InterfaceError, OperationalError, connection
@@ -93,7 +94,8 @@ def renew(run_id: str, epoch: int, limits: Limits | None = None) -> None:
 def renewed(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
     """Renews the lease in a thread while the block runs: reading a trajectory file may take longer than a lease."""
     done = threading.Event()
-    keeper = threading.Thread(target=_keep, args=(run_id, epoch, limits, done), name=f"lease {run_id}", daemon=True)
+    keep = (_keep, run_id, epoch, limits, done)
+    keeper = threading.Thread(target=copy_context().run, args=keep, name=f"lease {run_id}", daemon=True)
     keeper.start()
     try:
         yield

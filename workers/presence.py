@@ -9,12 +9,13 @@ from celery.signals import worker_ready, worker_shutting_down
 from webapp.monitoring.presence import Announcer, Facts
 from webapp.monitoring.readiness import WORKER
 from workers.app import app
+from workers.ingestion import of_this_worker
 
 _announcers: list[Announcer] = []
 
 
 def facts() -> Facts:
-    return {"queues": sorted(app.amqp.queues.consume_from)}
+    return {"queues": sorted(app.amqp.queues.consume_from), **of_this_worker.facts()}
 
 
 @worker_ready.connect

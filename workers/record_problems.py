@@ -51,15 +51,21 @@ class Lag:
         self.seconds = seconds
         self.missing = 0  # the newest event that the engine reported when the lag began
         self.since = 0.0
+        self.reported = False
+
+    def duration(self, now: float) -> float:
+        """Seconds since the lag began; 0 without one."""
+        return now - self.since if self.missing else 0.0
 
     def observe(self, recorded: int, stored: int, *, now: float) -> bool:
         """True once for each lag."""
         if self.missing <= stored:
             self.missing, self.since = (recorded, now) if recorded > stored else (0, 0.0)
+            self.reported = False
             return False
-        if now - self.since <= self.seconds:
+        if self.reported or now - self.since <= self.seconds:
             return False
-        self.since = float("inf")
+        self.reported = True
         return True
 
 

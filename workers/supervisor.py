@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from engine.config import RunConfig, problems_by_field
 from engine.events import CheckpointSaved, ClusterReleased, EventBase, RunFailed, RunFinished, RunStarted, kind_of
 from webapp.alerts.actions import launch_fork
+from webapp.logs import bound
 from webapp.runs.models import Run, RunEvent
 from webapp.runs.recorded_events import newest_of
 from webapp.runs.services import move, queue_again
@@ -34,6 +35,7 @@ from workers.engine_handle import EngineHandle, Escalation, handle_of_child
 from workers.engine_log import cap
 from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
+from workers.ingestion import Behind, of_this_worker
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
@@ -72,10 +74,14 @@ def supervise(run_id: str, epoch: int, shutdown: threading.Event) -> None:
     """Until the run has ended, the lease is lost, or the worker shuts down."""
     limits = current_limits()
     try:
-        with lease.renewed(run_id, epoch, limits):
+        with bound(run_id=run_id), lease.renewed(run_id, epoch, limits):
+            log.info("Supervising run %s in epoch %d", run_id, epoch)
             Supervisor(Run.objects.get(pk=run_id), epoch, shutdown, limits).supervise()
+            log.info("Supervised run %s until its end, or that of this worker", run_id)
     except Fenced:
         log.warning("Run %s was taken over; epoch %d no longer writes", run_id, epoch)
+    finally:
+        of_this_worker.forget(run_id)
 
 
 class Supervisor:
@@ -96,6 +102,7 @@ class Supervisor:
         self.asked_to_yield = False  # a supervisor that takes over asks again, which does no harm
 
     def supervise(self) -> None:
+        of_this_worker.observe(self.run.pk, Behind())
         self.bridge.drain()
         engine = self._engine()
         if engine is None:
@@ -239,8 +246,11 @@ class Supervisor:
             self._write(last_heartbeat_at=timezone.now())
         cap(self.run.directory / "engine.log")
         stored = self.run.last_seq + self.run.lines_refused
-        if self.lag.observe(self.pulse.recorded(), stored, now=time.monotonic()):
-            save_problems(self.run, [behind(self.run, self.pulse.recorded())])
+        now, recorded = time.monotonic(), self.pulse.recorded()
+        lasts = self.lag.observe(recorded, stored, now=now)
+        of_this_worker.observe(self.run.pk, Behind(max(0, recorded - stored), self.lag.duration(now)))
+        if lasts:
+            save_problems(self.run, [behind(self.run, recorded)])
 
     def _evidence(self, alive: Liveness) -> Evidence:
         return Evidence(

@@ -8,6 +8,7 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
+from webapp.logs import bound
 from webapp.runs import preemption, queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
@@ -57,8 +58,9 @@ def adopt_unsupervised_runs() -> None:
 
 def play_job(kind: type[HeldJob[Any]], pk: int) -> None:
     """Plays a queued job unless another one of its kind is running, then sends the next one."""
-    if not SHUTDOWN.is_set() and kind.play(pk, SHUTDOWN):
-        kind.dispatch_next()
+    with bound(job=f"{kind.model.NOUN} {pk}"):
+        if not SHUTDOWN.is_set() and kind.play(pk, SHUTDOWN):
+            kind.dispatch_next()
 
 
 def _add_task(kind: type[HeldJob[Any]]) -> None:
@@ -93,7 +95,8 @@ def inspect_model(key: str, path: str, seconds: float) -> None:
 def index_run(run_id: str) -> None:
     """Writes the files of a run from elsewhere into rows; does nothing if that is done, or while another worker
     does it."""
-    index(run_id)
+    with bound(run_id=run_id):
+        index(run_id)
 
 
 @app.task(name=HOUSEKEEP)

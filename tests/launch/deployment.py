@@ -13,6 +13,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from websockets.sync import client as websockets
+from websockets.typing import Origin
+
+from engine.config import RunConfig
 from tests.launch.installation import REPOSITORY, free_port
 from workers.launch.redis_server import find_server
 
@@ -95,6 +99,24 @@ class Deployment:
     def ask(self, code: str) -> str:
         return self.manage("shell", "--no-imports", "-c", code)
 
+    def submit(self, config: RunConfig, name: str) -> str:
+        """The key of a run that waits for a worker."""
+        path = self.directory / f"{name}.json"
+        path.write_text(config.model_dump_json())
+        return self.ask(
+            "import json; from pathlib import Path; from webapp.runs.services import submit_run; "
+            f"config = json.loads(Path({str(path)!r}).read_text()); "
+            f"print(submit_run(owner=None, config=config, name={name!r}).pk)"
+        ).splitlines()[-1]
+
+    def session(self) -> str:
+        """Of a new user; any site of the deployment knows it."""
+        return self.ask(
+            "from django.contrib.auth.models import User; from django.test import Client; "
+            "client = Client(); client.force_login(User.objects.create_user('ada')); "
+            "print(client.session.session_key)"
+        ).splitlines()[-1]
+
     def log(self, name: str) -> Path:
         return self.directory / f"{name}.log"
 
@@ -129,3 +151,11 @@ def answers(port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def open_socket(port: int, path: str, session: str) -> websockets.ClientConnection:
+    return websockets.connect(
+        f"ws://127.0.0.1:{port}{path}",
+        origin=Origin(f"http://127.0.0.1:{port}"),
+        additional_headers={"Cookie": f"starboard_session_{port}={session}"},
+    )

@@ -69,7 +69,7 @@ async def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ready"})
 
 
-async def _problem(question: Question) -> str:
+async def _problem(question: Question[None]) -> str:
     try:
         await question.answer()
     except TimeoutError:

@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.response import SimpleTemplateResponse
 
+from webapp.logs import bound_field
+
 log = logging.getLogger(__name__)
 
 
@@ -34,7 +36,7 @@ def page_not_found(request: HttpRequest, exception: Exception | None = None) -> 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Rendered without the request's context, since whatever failed might fail again."""
-    reference = uuid.uuid4().hex[:8]
+    reference = bound_field("request_id") or uuid.uuid4().hex[:8]
     log.error("Internal server error, reference %s: %s %s", reference, request.method, request.path)
     title, remedy = "Internal server error", f"The details are in the server's log. Reference: {reference}"
     if request.path.startswith("/api/"):

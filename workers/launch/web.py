@@ -44,6 +44,7 @@ def main() -> int:
         ws_per_message_deflate=False,  # small messages to many pages: compression costs more than it saves
         proxy_headers=False,  # anyone can set them
         server_header=False,
+        log_config=None,  # Django's, which may be JSON
         access_log=False,  # it would record the tokens of sign-in links
         log_level="warning",
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,

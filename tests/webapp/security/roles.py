@@ -49,6 +49,7 @@ class Row:
 HTTP: dict[str, Row] = {
     "": Row(get=302),
     "healthz": Row(anonymous=OPEN, get=200),
+    "metrics": Row(anonymous=OPEN, get=404),  # off unless a setting admits somebody
     "readyz": Row(anonymous=OPEN, get=503),  # tests have no Redis
     "styleguide/": Row(get=200),
     "glossary/": Row(get=200),
