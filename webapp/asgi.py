@@ -1,4 +1,4 @@
-"""The ASGI application: pages and REST by Django, sockets by Channels, both behind `OriginGuard`."""
+"""The ASGI application: pages and REST by Django, sockets by Channels, both behind `OriginGuard`, with request ids."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ _django = get_asgi_application()  # before the imports below: they need the apps
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
+from webapp.monitoring.log_fields import RequestIds  # noqa: E402
 from webapp.monitoring.measuring import CountedSockets  # noqa: E402
 from webapp.routing import websocket_urlpatterns  # noqa: E402
 from webapp.security.body_limit import BodyLimit  # noqa: E402
 from webapp.security.guard import OriginGuard  # noqa: E402
 from webapp.security.sockets import KnownSocketsOnly  # noqa: E402
 
-application = OriginGuard(
-    ProtocolTypeRouter(
-        {
-            "http": BodyLimit(_django),
-            "websocket": KnownSocketsOnly(CountedSockets(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))),
-        }
+application = RequestIds(
+    OriginGuard(
+        ProtocolTypeRouter(
+            {
+                "http": BodyLimit(_django),
+                "websocket": KnownSocketsOnly(CountedSockets(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))),
+            }
+        )
     )
 )

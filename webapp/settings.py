@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from logging import captureWarnings
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,6 @@ INSTALLED_APPS = [
     "workers",  # its management commands
 ]
 MIDDLEWARE = [
-    "webapp.monitoring.log_fields.RequestIdMiddleware",
     "webapp.monitoring.measuring.RequestDurationMiddleware",  # measures all others
     "webapp.security.headers.SecurityHeadersMiddleware",  # static files and error pages get headers too
     "csp.middleware.CSPMiddleware",
@@ -237,6 +237,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
 STARBOARD_LOG_FORMAT = environ.choice("STARBOARD_LOG_FORMAT", FORMATS)
+captureWarnings(STARBOARD_LOG_FORMAT == "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -88,16 +88,17 @@ class Deployment:
         """The tables, without a run."""
         self.manage("migrate")
 
-    def manage(self, *arguments: str) -> str:
+    def manage(self, *arguments: str, **variables: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
+        environment = {**self.environment, **variables}
         done = subprocess.run(
-            command, cwd=REPOSITORY, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+            command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=120
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def ask(self, code: str) -> str:
-        return self.manage("shell", "--no-imports", "-c", code)
+    def ask(self, code: str, **variables: str) -> str:
+        return self.manage("shell", "--no-imports", "-c", code, **variables)
 
     def submit(self, config: RunConfig, name: str) -> str:
         """The key of a run that waits for a worker."""

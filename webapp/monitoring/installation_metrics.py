@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from django.apps import apps
 from django.db.models import Count, Q
-from django.utils import timezone
+from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from webapp.jobs import LIVE, Job
@@ -48,7 +48,7 @@ def _runs() -> Metric:
 
 
 def _unsupervised() -> Metric:
-    free = Q(lease_expires=None) | Q(lease_expires__lt=timezone.now())
+    free = Q(lease_expires=None) | Q(lease_expires__lt=Now())
     count = Run.objects.filter(free, state__in=SUPERVISED).count()
     return GaugeMetricFamily("starboard_runs_unsupervised", "Live runs that no worker supervises.", value=count)
 

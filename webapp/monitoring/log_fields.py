@@ -1,4 +1,4 @@
-"""Binds the request, its user and its run to the log lines of a request."""
+"""Binds the request, its user and its run to the log lines of a request or socket."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from django.http import HttpRequest, HttpResponse
 
 from webapp.logs import bind, bound
 
-HEADER = "X-Request-ID"
-PLAIN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+HEADER = b"x-request-id"
+PLAIN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
-class RequestIdMiddleware:
-    """Precedes all that may log. The id of a proxy is kept if it is plain, so that its log and ours agree."""
+class RequestIds:
+    """ASGI middleware. The id of a proxy is kept if it is plain, so that its log and ours agree."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get(HEADER, "")
-        request_id = given if PLAIN.fullmatch(given) else secrets.token_hex(8)
-        with bound(request_id=request_id):
-            response = self.get_response(request)
-        response.headers[HEADER] = request_id
-        return response
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        given = next((value for name, value in scope.get("headers", []) if name == HEADER), b"")
+        request_id = given if PLAIN.fullmatch(given) else secrets.token_hex(8).encode()
+
+        async def named_send(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), (HEADER, request_id)]}
+            await send(message)
+
+        with bound(request_id=request_id.decode()):
+            await self.inner(scope, receive, named_send)
 
 
 class UserAndRunMiddleware:
