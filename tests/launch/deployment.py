@@ -110,12 +110,13 @@ class Deployment:
             f"print(submit_run(owner=None, config=config, name={name!r}).pk)"
         ).splitlines()[-1]
 
-    def session(self) -> str:
-        """Of a new user; any site of the deployment knows it."""
+    def cookie(self) -> str:
+        """Of a new user who is signed in, for any site of the deployment."""
         return self.ask(
-            "from django.contrib.auth.models import User; from django.test import Client; "
+            "from django.conf import settings; from django.contrib.auth.models import User; "
+            "from django.test import Client; "
             "client = Client(); client.force_login(User.objects.create_user('ada')); "
-            "print(client.session.session_key)"
+            "print(settings.SESSION_COOKIE_NAME + '=' + client.session.session_key)"
         ).splitlines()[-1]
 
     def log(self, name: str) -> Path:
@@ -154,9 +155,9 @@ def answers(port: int) -> bool:
     return True
 
 
-def open_socket(port: int, path: str, session: str) -> websockets.ClientConnection:
+def open_socket(port: int, path: str, cookie: str) -> websockets.ClientConnection:
     return websockets.connect(
         f"ws://127.0.0.1:{port}{path}",
         origin=Origin(f"http://127.0.0.1:{port}"),
-        additional_headers={"Cookie": f"starboard_session_{port}={session}"},
+        additional_headers={"Cookie": cookie},
     )

@@ -31,8 +31,8 @@ def test_lines_of_site_and_worker_name_request_user_and_run(tmp_path: Path) -> N
         one.start_redis()
         one.prepare()
         one.start_site(port)
-        cookie = {"Cookie": f"starboard_session_{port}={one.session()}"}
-        run = one.submit(run_config(save_small_model(tmp_path / "model")), "logged")
+        cookie = {"Cookie": one.cookie()}
+        run = one.submit(run_config(save_small_model(tmp_path / "model"), steps=1), "logged")
         get(port, "/runs/no-such-run/", **cookie, **{"X-Request-ID": "of-the-proxy"})
         get(port, "/nothing/", **{"X-Request-ID": "two words"})
         worker = one.start_worker()

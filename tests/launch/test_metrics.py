@@ -58,7 +58,7 @@ def test_metrics_count_runs_events_sockets_requests_and_workers(tmp_path: Path) 
         assert of(port, "starboard_jobs")[("suiteevaluation", "queued")] == 0
 
         assert of(port, "starboard_open_sockets") == {(): 0}
-        with open_socket(port, f"/ws/runs/{run}/?after=0", one.session()) as socket:
+        with open_socket(port, f"/ws/runs/{run}/?after=0", one.cookie()) as socket:
             socket.recv(timeout=30)
             assert of(port, "starboard_open_sockets") == {(): 1}
         wait_for(lambda: of(port, "starboard_open_sockets") == {(): 0}, "a socket that is closed")

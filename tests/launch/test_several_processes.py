@@ -34,13 +34,13 @@ def test_a_run_launched_on_one_site_is_seen_live_on_the_other(tmp_path: Path) ->
         one.start_worker("first")
         one.start_worker("second")
         wait_for(lambda: get(first, "/readyz")[0] == get(second, "/readyz")[0] == 200, "sites that are ready")
-        session = one.session()
+        cookie = one.cookie()
         run = one.submit(run_config(save_small_model(tmp_path / "model"), steps=4), "shared")
         follow = f"/ws/runs/{run}/?after=0"
-        with open_socket(first, follow, session) as at_first, open_socket(second, follow, session) as at_second:
+        with open_socket(first, follow, cookie) as at_first, open_socket(second, follow, cookie) as at_second:
             seen = [steps_until_the_end(socket) for socket in (at_first, at_second)]
         assert seen == [[1, 2, 3, 4], [1, 2, 3, 4]]
-        page = get(second, f"/runs/{run}/", Cookie=f"starboard_session_{second}={session}")
+        page = get(second, f"/runs/{run}/", Cookie=cookie)
         assert page[0] == 200
         recorded = (tmp_path / "data" / "runs" / run / "events.jsonl").read_bytes().count(b"\n")
         wait_for(lambda: one.ask(STATE).endswith(f"[('finished', {recorded})]"), "a run that has finished")
