@@ -8,6 +8,7 @@ from celery.signals import worker_ready, worker_shutting_down
 
 from webapp.monitoring.presence import Announcer, Facts
 from webapp.monitoring.readiness import WORKER
+from webapp.worker_calls import is_alone
 from workers.app import app
 from workers.ingestion import of_this_worker
 
@@ -20,7 +21,8 @@ def facts() -> Facts:
 
 @worker_ready.connect
 def start_announcing(**_: Any) -> None:
-    _announcers.append(Announcer(WORKER, facts))
+    if not is_alone():
+        _announcers.append(Announcer(WORKER, facts))
 
 
 @worker_shutting_down.connect
