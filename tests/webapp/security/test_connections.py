@@ -92,7 +92,7 @@ def test_a_head_that_comes_byte_by_byte_is_not_waited_for(origin: str) -> None:
 
 def test_a_head_that_never_ends_is_refused(origin: str) -> None:
     with connections(origin, 1, HALF + b"x" * 40_000) as [one]:
-        assert one.recv(100).startswith(b"HTTP/1.1 431")
+        assert one.recv(12) in (b"HTTP/1.1 431", b"HTTP/1.1 400")  # h11 refuses it by itself, at 16 KiB
 
 
 def test_the_health_check_answers_while_idle_and_half_connections_stand(
