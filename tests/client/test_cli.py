@@ -37,7 +37,7 @@ def ended(shell: Path) -> RecordedRun:
 def test_runs_are_listed_as_a_table_or_as_json(shell: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report(run := a_run("calm"), 0.25)
     assert main(["runs", "list"]) == 0
-    assert capsys.readouterr().out == f"{run.pk}\tcalm\tRunning\t1/60\t0.25\t\n"
+    assert capsys.readouterr().out == f"{run.pk}\tcalm\tRunning\t1/60\t0.25\tDefault\n"
     assert main(["runs", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["metrics"]["rollout/success"] == 0.25
 
