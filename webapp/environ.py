@@ -25,6 +25,11 @@ def integer(name: str, default: int, *, low: int, high: int) -> int:
     return int(given)
 
 
+def limit(name: str) -> int | None:
+    """A whole number, or None if the variable is not set."""
+    return integer(name, 0, low=0, high=1_000_000_000) if text(name) else None
+
+
 def flag(name: str, default: bool) -> bool:
     given = text(name, str(default)).lower()
     if given not in _TRUE | _FALSE:

@@ -19,6 +19,10 @@ RUNS_DIR = environ.path("RUNS_DIR", STARBOARD_DATA_DIR / "runs")
 STARBOARD_MAX_PARALLEL_RUNS = environ.integer("STARBOARD_MAX_PARALLEL_RUNS", 1, low=1, high=256)
 STARBOARD_MAX_PARALLEL_EVALUATIONS = environ.integer("STARBOARD_MAX_PARALLEL_EVALUATIONS", 1, low=1, high=64)
 STARBOARD_MAX_PARALLEL_ENDPOINTS = environ.integer("STARBOARD_MAX_PARALLEL_ENDPOINTS", 2, low=1, high=64)
+# What each user may use unless an administrator says otherwise; no limit where a variable is not set.
+STARBOARD_QUOTA_RUNS_AT_ONCE = environ.limit("STARBOARD_QUOTA_RUNS_AT_ONCE")
+STARBOARD_QUOTA_DEVICE_HOURS = environ.limit("STARBOARD_QUOTA_DEVICE_HOURS")  # in 30 days
+STARBOARD_QUOTA_DISK_GIB = environ.limit("STARBOARD_QUOTA_DISK_GIB")
 STARBOARD_PREEMPTION = environ.flag("STARBOARD_PREEMPTION", False)  # see webapp.runs.preemption
 # What evaluations on suites may use: model directories in these folders, and API keys in these variables.
 STARBOARD_MODEL_FOLDERS = environ.paths("STARBOARD_MODEL_FOLDERS", STARBOARD_DATA_DIR / "models")
@@ -59,6 +63,7 @@ INSTALLED_APPS = [
     "webapp.user_sessions",
     "webapp.projects.apps.ProjectsConfig",
     "webapp.members",
+    "webapp.quotas",
     "webapp.environments",
     "webapp.audit",
     "webapp.runs",

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.account_page.forms import ChangePasswordForm, EmailForm
 from webapp.accounts.tokens import working_tokens
+from webapp.quotas.limits import limits_of, who_can_raise
+from webapp.runs.quotas import used_by
 from webapp.security.client_address import client_address
 from webapp.user_sessions.browsers import browser_name
 from webapp.user_sessions.services import end_others, end_session, sessions_of
@@ -92,6 +94,9 @@ def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
         "has_password": user.has_usable_password(),
         "sessions": sessions,
         "tokens": working_tokens(user),
+        "used": used_by(user.pk),
+        "limits": limits_of(user.pk),
+        "who_can_raise": who_can_raise(),
         **forms,
     }
     return render(request, "account_page/page.html", context, status=422 if forms else 200)

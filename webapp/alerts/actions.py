@@ -22,6 +22,7 @@ from webapp.audit.services import record
 from webapp.runs.forks import forked_config, last_before, name_of
 from webapp.runs.live_settings import current
 from webapp.runs.models import ID_ALPHABET, Alert, Run
+from webapp.runs.quotas import QuotaExceeded
 from webapp.runs.services import submit_run
 
 BY_RULE = "rule_"
@@ -58,7 +59,7 @@ def launch_fork(run: Run, *, before: int) -> str:
         why_launched = {"rule": rule, "generation": generation, "changes": _as_changes(changes)}
         try:
             fork = _launched(run, found.step, with_remedies(config, changes), why_launched)
-        except (CheckpointError, ConfigError) as error:
+        except (CheckpointError, ConfigError, QuotaExceeded) as error:
             return _refused(run, rule, str(error)[:300].rstrip("."))
     if not AuditEntry.objects.filter(run=run, action=FORK, outcome=DONE).exists():
         start = fork.config["model"]["start_from"]["step"]

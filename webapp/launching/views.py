@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -35,6 +36,7 @@ from webapp.runs.live_settings import current
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import NAMES, priority_number
+from webapp.runs.quotas import QuotaExceeded
 from webapp.runs.settings_history import described, history_of
 from webapp.runs.shipped_presets import preset_titled
 from webapp.whole_numbers import whole_number
@@ -127,6 +129,9 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
         return []
+    except QuotaExceeded as error:
+        made.errors["quota"] = str(error)
+        return []
 
 
 def _to_sweep(request: HttpRequest, filled: Filled, config: RunConfig) -> HttpResponse:
@@ -194,7 +199,11 @@ def quick_start(request: HttpRequest) -> HttpResponse:
     key = request.POST.get("preset", "")
     if key not in presets:
         return HttpResponse(f"Unknown preset {key[:40]!r}.", status=400, content_type="text/plain")
-    run = services.submit_run(owner=request.user, config=presets[key].config(), preset=presets[key].title)
+    try:
+        run = services.submit_run(owner=request.user, config=presets[key].config(), preset=presets[key].title)
+    except QuotaExceeded as error:
+        messages.error(request, f"The run was not launched. {error}")
+        return redirect("launching:new")
     return redirect("runs:detail", run.pk)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from webapp.broker import send_task
 from webapp.jobs import LIVE
 from webapp.projects.access import can
 from webapp.projects.models import Role
+from webapp.runs.disk import disk_bytes
 from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
 from webapp.runs.states import TERMINAL
 from webapp.suites.models import SuiteEvaluation
@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 
 DOOMED = ".deleted-"  # how directories that are being removed begin
 LARGE = 1 << 30  # bytes, which take longer than a request should
-BLOCK = 512  # bytes, the unit of st_blocks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,21 +106,6 @@ def delete(run: Run, user: Actor) -> Deletion:
         log.warning("The directory of the deleted run %s remains: %s", run.pk, reason)
         return Deletion(done=True, problem=f"The directory {run.directory} could not be removed: {reason}.")
     return Deletion(done=True, freed=freed)
-
-
-def disk_bytes(directory: Path) -> tuple[int, int]:
-    """`(freed, shared)`: what is used by files without and with links from outside of `directory`."""
-    links: dict[tuple[int, int], list[int]] = {}  # by inode: links inside, all links, bytes
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            try:
-                found = Path(folder, name).lstat()
-            except OSError:
-                continue  # removed meanwhile
-            known = links.setdefault((found.st_dev, found.st_ino), [0, found.st_nlink, found.st_blocks * BLOCK])
-            known[0] += 1
-    freed = sum(size for inside, total, size in links.values() if inside >= total)
-    return freed, sum(size for inside, total, size in links.values() if inside < total)
 
 
 def _refusal(run: Run, forks: Sequence[Run]) -> str:

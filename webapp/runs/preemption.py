@@ -15,7 +15,7 @@ from django.db import transaction
 from webapp.audit.services import record
 from webapp.runs.models import Run
 from webapp.runs.priorities import NUMBERS, priority_name
-from webapp.runs.queue import slots, waiting
+from webapp.runs.queue import beyond_limit, slots, waiting
 from webapp.runs.services import refresh_and_publish
 from webapp.runs.states import SUPERVISED, Request, RunState
 
@@ -32,7 +32,9 @@ def preempt() -> list[Run]:
         holders = list(Run.objects.select_for_update().filter(state__in=SUPERVISED))
         if len(holders) < slots():
             return []
-        found = to_preempt(holders, waiting())
+        queued = waiting()
+        limited = beyond_limit(queued)
+        found = to_preempt(holders, [run for run in queued if run.pk not in limited])
         for run, by in found:
             reason = f"Pre-empted by {by.name!r}, which has {priority_name(by.priority)} priority."
             Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(preempted=reason)

@@ -18,6 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from webapp.audit.services import Actor, record
+from webapp.quotas.limits import runs_at_once_of, who_can_raise
 from webapp.runs.fairness import RECENT, Use, fair_order, recent_seconds
 from webapp.runs.models import Run
 from webapp.runs.priorities import PriorityName, priority_name
@@ -62,6 +63,15 @@ class Standing:
         """With why the run is in the queue again, if there is a reason."""
         return replace(self, words=[f"{reason} ", *self.words]) if reason else self
 
+    def limited_to(self, runs: int | None) -> Standing:
+        """Of a run that waits for another one of its user, who may have so many at once; the same if there is no such
+        limit."""
+        if runs is None:
+            return self
+        which = "no runs" if runs == 0 else "one run" if runs == 1 else f"{runs} runs"
+        words = f"Waits for another run of its user to end: the quota allows {which} at once. {who_can_raise()}"
+        return replace(self, words=[words])
+
     def as_json(self) -> dict[str, object]:
         words = [word if isinstance(word, str) else {"run": word.pk, "name": word.name} for word in self.words]
         return {"words": words, "position": self.position, "length": self.length}
@@ -74,7 +84,27 @@ def slots() -> int:
 def due() -> list[str]:
     """The queued runs that have a free slot, the next one first."""
     free = slots() - Run.objects.filter(_holds_a_slot()).count()
-    return [run.pk for run in waiting()[:free]] if free > 0 else []
+    if free <= 0:
+        return []
+    queued = waiting()
+    limited = beyond_limit(queued)
+    return [run.pk for run in queued if run.pk not in limited][:free]
+
+
+def beyond_limit(queued: Sequence[Run]) -> dict[str, int]:
+    """Of the queue in its order: the runs that wait until another run of their user ends, with the number that the user
+    may have at once."""
+    limits = runs_at_once_of({run.owner_id for run in queued})
+    if not limits:
+        return {}
+    holding: Iterable[int | None] = Run.objects.filter(_holds_a_slot()).values_list("owner_id", flat=True)
+    counted = Counter(holding)
+    found: dict[str, int] = {}
+    for run in queued:
+        counted[run.owner_id] += 1
+        if run.owner_id in limits and counted[run.owner_id] > limits[run.owner_id]:
+            found[run.pk] = limits[run.owner_id]
+    return found
 
 
 def waiting() -> list[Run]:
@@ -124,9 +154,11 @@ def report() -> None:
     those of paused runs that hold them up."""
     holding = holders()
     queued = waiting()
+    limited = beyond_limit(queued)
     changed: dict[str, int] = {}
     for position, run in enumerate(queued, start=1):
-        reason = standing_at(position, len(queued), holding, slots(), priority_name(run.priority), run.project_id).text
+        standing = standing_at(position, len(queued), holding, slots(), priority_name(run.priority), run.project_id)
+        reason = standing.limited_to(limited.get(run.pk)).text
         if position > MANY:
             reason = f"Waits for more than {MANY} queued runs before it"
         if reason != run.wait_reason:
@@ -144,12 +176,14 @@ def standings(runs: Sequence[Run]) -> dict[str, Standing]:
     concerned = [run for run in runs if run.shown_as in (RunState.QUEUED, RunState.PAUSED)]
     if not concerned:
         return {}
-    queue = {run.pk: position for position, run in enumerate(waiting(), start=1)}
+    queued = waiting()
+    limited = beyond_limit(queued)
+    queue = {run.pk: position for position, run in enumerate(queued, start=1)}
     holding = holders()
     found = {
-        run.pk: standing_at(
-            queue[run.pk], len(queue), holding, slots(), priority_name(run.priority), run.project_id
-        ).after(run.state_reason)
+        run.pk: standing_at(queue[run.pk], len(queue), holding, slots(), priority_name(run.priority), run.project_id)
+        .limited_to(limited.get(run.pk))
+        .after(run.state_reason)
         for run in concerned
         if run.pk in queue
     }

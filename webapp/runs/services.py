@@ -29,6 +29,7 @@ from webapp.runs.lineage import join_lineage, may_start_from
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import without_moves
+from webapp.runs.quotas import check_launch
 from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
 from workers.app import SUPERVISE
@@ -60,11 +61,13 @@ def submit_run(
     """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
     `webapp.runs.priorities` has the names of priorities.
 
-    The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists.
+    The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists, and
+    `QuotaExceeded` if the owner's runs use all that they may.
     `launched_because` is the reason, for the audit log, where Starboard launches the run on the owner's behalf. A given
     `pk` makes the launch idempotent: a second one raises `IntegrityError`. Without a `project` it is that of the run
     that it is made from, or the owner's usual one; raises `RoleNeeded` if the owner may add to none.
     """
+    check_launch(owner.pk if isinstance(owner, User) else None)
     checked = config if isinstance(config, RunConfig) else build_config(config)
     run = Run(
         pk=pk or new_run_id(),

@@ -47,14 +47,27 @@ def _devices(run: Run, attempts: list[RunStarted]) -> tuple[int, str]:
 
 def held_seconds(run: Run, starts: list[tuple[int, float]]) -> float:
     """The sum over all attempts, given as the `seq` and time of their starts."""
+    return sum(max(0.0, end - began) for began, end in _held(run, starts))
+
+
+def device_hours_since(run: Run, since: float) -> float:
+    """Of its devices, whatever they are, after the time `since`."""
+    attempts = events_of(run, RunStarted)
+    devices, _ = _devices(run, attempts)
+    held = _held(run, [(started.seq, started.time) for started in attempts])
+    return devices * sum(max(0.0, end - max(began, since)) for began, end in held) / 3600
+
+
+def _held(run: Run, starts: list[tuple[int, float]]) -> list[tuple[float, float]]:
+    """From when to when each attempt held its devices."""
     if not starts:
-        return 0.0
-    total = 0.0
+        return []
+    found = []
     for (_, began), (next_seq, _) in pairwise(starts):
         last = run.events.filter(seq__lt=next_seq).order_by("-seq").values_list("time", flat=True).first()
-        total += max(0.0, (last or began) - began)
+        found.append((began, last or began))
     newest = run.last_progress.timestamp() if run.last_progress else starts[-1][1]
-    return total + max(0.0, newest - starts[-1][1])
+    return [*found, (starts[-1][1], newest)]
 
 
 def _gpus(run: Run) -> int:

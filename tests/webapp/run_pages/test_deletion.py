@@ -11,7 +11,8 @@ from django.test import Client
 
 from tests.webapp.runs.rows import a_run, report
 from webapp.run_pages import removal
-from webapp.run_pages.removal import disk_bytes, removals, sweep
+from webapp.run_pages.removal import removals, sweep
+from webapp.runs.disk import disk_bytes
 from webapp.runs.models import DeletedRun, Run, StepMetrics
 from webapp.runs.states import RunState
 

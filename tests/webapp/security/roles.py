@@ -40,6 +40,8 @@ class Row:
             return status
         if needed == SOMEWHERE:
             return status if ROLES.index(role) >= ROLES.index(EDITOR) else 403
+        if needed == ADMINISTRATOR:  # it belongs to no project
+            return status if role == ADMINISTRATOR else 403
         if role == STRANGER:
             return 404
         return status if ROLES.index(role) >= ROLES.index(needed) else 403
@@ -76,6 +78,7 @@ HTTP: dict[str, Row] = {
     "projects/<slug:slug>/members/<int:user_id>/": Row(get=405, post=400, acts=ADMIN),  # without an action
     "projects/<slug:slug>/invitations/": Row(get=405, post=422, acts=ADMIN),  # without a role
     "projects/<slug:slug>/invitations/<int:pk>/revoke/": Row(get=405, post=302, acts=ADMIN),  # of none
+    "account/quotas/": Row(get=200, post=404, reads=ADMINISTRATOR, acts=ADMINISTRATOR),  # without a user
     "models/": Row(get=200),
     "environments/": Row(get=200),
     "environments/new/": Row(get=200, post=200, reads=SOMEWHERE, acts=SOMEWHERE),

@@ -24,6 +24,7 @@ from webapp.runs.labels import label
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
 from webapp.runs.priorities import NUMBERS, PriorityName
+from webapp.runs.quotas import QuotaExceeded
 from webapp.runs.services import submit_run
 from webapp.runs.settings_history import as_json, history_of
 from webapp.runs.states import RunState
@@ -153,6 +154,8 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
                 project=project_for_new(call.user, body.project, create=True) if body.project else None,
             )
             label(run, call.user, tags=body.tags, notes=body.notes)
+    except QuotaExceeded as error:
+        raise Problem(403, error.message, error.remedy) from None
     except CheckpointError as error:
         raise Problem(409, str(error), error.remedy or "Fork from another checkpoint.") from None
     return {**run_detail(run), "warnings": found.draft.warnings}
