@@ -95,7 +95,8 @@ def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
         "sessions": sessions,
         "tokens": working_tokens(user),
         "used": used_by(user.pk),
-        "limits": limits_of(user.pk),
+        "limits": (limits := limits_of(user.pk)),
+        "is_limited": limits.limited,
         "who_can_raise": who_can_raise(),
         **forms,
     }

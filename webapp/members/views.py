@@ -18,6 +18,7 @@ from webapp.members.forms import InvitationForm, ProjectForm
 from webapp.members.services import Refused
 from webapp.projects.access import access_of, can, fetch, readable_projects
 from webapp.projects.models import MEANINGS, Membership, Project, Role
+from webapp.runs.models import Run
 
 
 @require_safe
@@ -145,7 +146,10 @@ def _list(request: HttpRequest, form: ProjectForm, status: int = 200) -> HttpRes
     access = access_of(request.user)
     projects = readable_projects().annotate(members=Count("memberships", distinct=True))
     roles = {one.pk: access.role_in(one.pk) for one in projects}
-    rows = [(one, "administrator" if access.everything else str(roles[one.pk])) for one in projects]
+    runs = dict(Run.objects.filter(archived_at=None).values_list("project").annotate(Count("pk")))
+    rows = [
+        (one, "administrator" if access.everything else str(roles[one.pk]), runs.get(one.pk, 0)) for one in projects
+    ]
     return render(request, "members/list.html", {"rows": rows, "form": form}, status=status)
 
 

@@ -20,6 +20,10 @@ class Limits:
     device_hours: int | None
     disk_gib: int | None
 
+    @property
+    def limited(self) -> bool:
+        return any(getattr(self, name) is not None for name in FIELDS)
+
 
 def default_limits() -> Limits:
     return Limits(**{name: getattr(settings, f"STARBOARD_QUOTA_{name.upper()}") for name in FIELDS})
