@@ -128,7 +128,7 @@ def test_a_stop_during_the_restart_delay_takes_effect(workplace: Workplace) -> N
 
 def a_run(*, restarts: int = 3, **fields: Any) -> Run:
     given = config(restarts=restarts).model_dump(mode="json")
-    return Run(name="r", config=given, **{"state": "running", "attempt": 1, **fields})
+    return Run(name="r", config=given, project_id=1, **{"state": "running", "attempt": 1, **fields})
 
 
 def assessed(run: Run, *, progressed: bool, pauses: tuple[float, ...] = (5.0, 20.0)) -> tuple[Ending, dict[str, Any]]:
