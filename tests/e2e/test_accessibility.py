@@ -135,7 +135,9 @@ def of_others(world: World, run: Run) -> list[View]:
         View(f"/reports/{world.report.pk}/edit/"),
         View("/styleguide/", complete=False), View("/glossary/"), View("/accounts/login/", signed_out),
         View("/accounts/sign-in/", signed_out), View("/accounts/tokens/", token_made),
-        View("/account/"), View("/accounts/password-reset/", signed_out), View("/api-reference/"),
+        View("/account/"), View("/account/quotas/"), View("/accounts/password-reset/", signed_out),
+        View("/accounts/password-reset/MQ/wrong/", signed_out), View("/projects/"), View("/projects/default/"),
+        View("/api-reference/"),
     ]  # fmt: skip
 
 
