@@ -18,11 +18,11 @@ pytestmark = pytest.mark.slow
 FINISHED = "from webapp.runs.models import Run; print(Run.objects.get().state)"
 
 
-CELERYS = "worker: Warm shutdown"  # which it prints
+CELERYS = "worker: Warm shutdown"  # which it prints, after an empty line
 
 
 def lines(one: Deployment, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in one.output(name).splitlines() if not line.startswith(CELERYS)]
+    return [json.loads(line) for line in one.output(name).splitlines() if line and not line.startswith(CELERYS)]
 
 
 def test_lines_of_site_and_worker_name_request_user_and_run(tmp_path: Path) -> None:
