@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings as site_settings
-from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from tests.e2e.chromium import CHROMIUM, shared_browser
+from tests.webapp.members.people import a_member
 from tests.webapp.security.live_site import live_site
+from webapp.projects.models import Role
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt install chromium")
 
@@ -25,7 +26,7 @@ def open_site(settings: Settings, *, width: int = 1440, patience: int = 10_000) 
     `patience` is the timeout of every action in milliseconds.
     """
     client = Client()
-    client.force_login(User.objects.create_user("ada"))
+    client.force_login(a_member("ada", Role.ADMIN))
     session = str(client.session.session_key)
     errors: list[str] = []
     with live_site(settings) as origin, shared_browser() as browser:
