@@ -164,7 +164,7 @@ def test_a_list_of_fifty_thousand_rows_is_fast(browser: Client, run: Run, rows: 
             )
         )
     Trajectory.objects.bulk_create(many, batch_size=2000)
-    for path, most in ((f"/runs/{run.pk}/trajectories/", 11), ("/trajectories/", 14)):
+    for path, most in ((f"/runs/{run.pk}/trajectories/", 13), ("/trajectories/", 16)):
         with CaptureQueriesContext(connection) as queries:
             page = browser.get(f"{path}?sort=advantage&kept=kept")
         assert page.status_code == 200
