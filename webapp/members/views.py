@@ -6,7 +6,7 @@ from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,7 +18,6 @@ from webapp.members.forms import InvitationForm, ProjectForm
 from webapp.members.services import Refused
 from webapp.projects.access import access_of, can, fetch, readable_projects
 from webapp.projects.models import MEANINGS, Membership, Project, Role
-from webapp.runs.models import Run
 
 
 @require_safe
@@ -145,10 +144,10 @@ def _article(role: str) -> str:
 def _list(request: HttpRequest, form: ProjectForm, status: int = 200) -> HttpResponse:
     access = access_of(request.user)
     projects = readable_projects().annotate(members=Count("memberships", distinct=True))
-    roles = {one.pk: access.role_in(one.pk) for one in projects}
-    runs = dict(Run.objects.filter(archived_at=None).values_list("project").annotate(Count("pk")))
+    active = Count("runs", filter=Q(runs__archived_at=None))
+    runs = dict(Project.objects.values_list("pk").annotate(active))  # by itself: members times runs is many rows
     rows = [
-        (one, "administrator" if access.everything else str(roles[one.pk]), runs.get(one.pk, 0)) for one in projects
+        (one, "administrator" if access.everything else str(access.role_in(one.pk)), runs[one.pk]) for one in projects
     ]
     return render(request, "members/list.html", {"rows": rows, "form": form}, status=status)
 
