@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 
 from tests.workers.workplace import Workplace, config, events_in_file, wait_for, wait_for_state
+from webapp.projects.models import default_project
 from webapp.runs import queue, services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
@@ -221,7 +222,7 @@ def supervisor_of(run: Run, tmp_path: Path, settings: Any) -> Supervisor:
 
 
 def saved(run: Run) -> Run:
-    run.process = {"cookie": "a cookie that nobody has"}
+    run.project, run.process = default_project(), {"cookie": "a cookie that nobody has"}
     run.save()
     return run
 
