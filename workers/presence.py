@@ -6,8 +6,7 @@ from typing import Any
 
 from celery.signals import worker_ready, worker_shutting_down
 
-from webapp.monitoring.presence import Announcer, Facts
-from webapp.monitoring.readiness import WORKER
+from webapp.monitoring.presence import WORKER, Announcer, Facts
 from webapp.worker_calls import is_alone
 from workers.app import app
 from workers.ingestion import of_this_worker

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -84,8 +86,40 @@ def test_every_required_variable_is_in_the_example() -> None:
             assert re.search(rf"^(# )?{name}=", example, re.MULTILINE), name
 
 
-def test_both_images_exclude_the_same_files() -> None:
-    assert (DOCKER / "Dockerfile.dockerignore").read_text() == (DOCKER / "Dockerfile.gpu.dockerignore").read_text()
+def test_the_compose_file_follows_the_specification() -> None:
+    checker = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    done = subprocess.run([*checker, str(DOCKER / "compose.yml")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def stages() -> dict[str, list[str]]:
+    """The instructions of each stage, and of those that it begins from."""
+    found: dict[str, list[str]] = {}
+    for line in (DOCKER / "Dockerfile").read_text().replace("\\\n", " ").splitlines():
+        if match := re.match(r"FROM (\S+) AS (\S+)$", line):
+            found[match[2]] = list(found.get(match[1], []))
+            name = match[2]
+        elif line and not line.startswith("#") and found:
+            found[name].append(line)
+    return found
+
+
+def test_images_run_as_a_user_without_rights_and_have_health_checks() -> None:
+    built = stages()
+    targets = {service["build"]["target"] for service in compose()["services"].values() if "build" in service}
+    assert targets == {"site", "cluster"} and list(built)[-1] == "site"  # the one without --target
+    for target in targets:
+        assert "USER 10001" in built[target]
+        assert any(line.startswith("HEALTHCHECK") for line in built[target])
+        assert not any("pip install" in line for line in built[target])  # installers stay in their stages
+
+
+def test_every_service_that_goes_on_has_a_health_check() -> None:
+    for name, service in compose()["services"].items():
+        if name == "web":
+            assert "healthcheck" not in service  # the image's
+        elif name != "prepare":
+            assert service["healthcheck"]["test"], name
 
 
 def test_no_image_contains_secrets_of_the_build_machine() -> None:
@@ -101,7 +135,7 @@ def test_every_worker_has_time_to_stop_and_its_engines_time_to_save() -> None:
 
 
 def test_the_image_uses_existing_requirement_files() -> None:
-    text = (DOCKER / "Dockerfile.gpu").read_text()
+    text = (DOCKER / "Dockerfile").read_text()
     default = re.search(r"^ARG CLUSTER=(\S+)$", text, re.MULTILINE)
     assert default is not None
     assert (ROOT / "requirements" / f"{default[1]}.txt").is_file()

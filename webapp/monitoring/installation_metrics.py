@@ -13,8 +13,7 @@ from django.db.models.functions import Now
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from webapp.jobs import LIVE, Job
-from webapp.monitoring.presence import present, redis_client
-from webapp.monitoring.readiness import WORKER
+from webapp.monitoring.presence import WORKER, present, redis_client
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED, RunState
 from workers.app import EVALUATIONS, SUPERVISION, app

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 5.0
 EXPIRY_SECONDS = 20
 PREFIX = "starboard.presence"
+WORKER = "worker"  # as workers announce themselves
 
 Facts = dict[str, Any]
 

@@ -13,12 +13,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from webapp.monitoring.presence import EXPIRY_SECONDS, present, redis_client
+from webapp.monitoring.presence import EXPIRY_SECONDS, WORKER, present, redis_client
 from webapp.monitoring.questions import SECONDS, Question, ask_database
 from webapp.worker_calls import is_alone
 from workers.app import SUPERVISION
-
-WORKER = "worker"  # as workers announce themselves
 
 
 class NotReady(Exception):

@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from webapp import environ
 from workers.launch import redis_server
 from workers.launch.children import Child
-from workers.launch.health import is_healthy
+from workers.launch.health import answers
 from workers.launch.preflight import CannotStart, check_port, take_lock
 from workers.launch.supported import why_unsupported
 
@@ -104,7 +104,7 @@ class Launcher:
 
     def _wait_until_ready(self, web: Child) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not is_healthy(self.port):
+        while not answers(self.port):
             self._give_up_if_ended(web, deadline)
 
     def _give_up_if_ended(self, child: Child, deadline: float) -> None:
