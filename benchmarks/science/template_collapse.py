@@ -1,4 +1,5 @@
-"""`python -m benchmarks.science.template_collapse`: what the seeds of that sweep say once they are trained.
+"""`python -m benchmarks.science.template_collapse [NAME]`: what the seeds of a sweep say once they are trained; it is
+`template_collapse` or `entropy_and_chance`.
 
 In how many of them thoughts stop depending on their prompts, what each filter changes seed by seed, and what the alert
 rules say. Reads finished runs and prints tables. A run is collapsed by the definition of
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,7 @@ from engine.statistics.intervals import Interval
 from engine.statistics.means import t_interval
 from engine.statistics.proportions import wilson
 
+SWEEPS = ("template_collapse", "entropy_and_chance")
 COLLAPSES = ("slow collapse", "fast collapse")
 AT_END = {"MI / ln N": MI, "H(Z\\|X)": ENTROPY, "success": SUCCESS}
 
@@ -52,14 +55,17 @@ Arms = Mapping[str, Mapping[int, Judged]]  # by label and seed
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", choices=SWEEPS, default=SWEEPS[0], help="the sweep (default: %(default)s)")
     parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="folder of the run directories")
-    arms = judged(parser.parse_args().runs)
-    sys.stdout.write(f"{arms_table(arms)}\n\n{differences_table(arms)}\n\n{alerts_table(arms)}\n")
+    options = parser.parse_args()
+    arms = judged(options.name, options.runs)
+    tables = (arms_table(arms), outcomes_table(arms), differences_table(arms), alerts_table(arms))
+    sys.stdout.write("\n\n".join(tables) + "\n")
     return 0
 
 
-def judged(root: Path) -> dict[str, dict[int, Judged]]:
-    experiment = EXPERIMENTS["template_collapse"]
+def judged(name: str, root: Path) -> dict[str, dict[int, Judged]]:
+    experiment = EXPERIMENTS[name]
     found: dict[str, dict[int, Judged]] = {arm.label: {} for arm in experiment.arms}
     for arm, seed, config in experiment.runs():
         directory = directory_of(config, root)
@@ -85,6 +91,16 @@ def arms_table(arms: Arms) -> str:
         lost = [rate(len(steps), len(runs)), median(steps) if steps else "–"]
         cells = [label, len(runs), *lost, collapsed, *map(mean, ends)]
         lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def outcomes_table(arms: Arms) -> str:
+    """How many seeds of each arm end as what, by the definition of `docs/findings/slow_collapse.md`."""
+    counts = {label: Counter(one.pilot.outcome for one in runs.values()) for label, runs in arms.items()}
+    found = sorted({outcome for of in counts.values() for outcome in of})
+    lines = [f"| {' | '.join(['arm', *found])} |", "|---" * (1 + len(found)) + "|"]
+    for label, of in counts.items():
+        lines.append(f"| {' | '.join([label, *(str(of[outcome]) for outcome in found)])} |")
     return "\n".join(lines)
 
 

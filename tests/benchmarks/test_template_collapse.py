@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.science.pilots import ENTROPY, METRICS, MI, Pilot
-from benchmarks.science.template_collapse import Judged, alerts_table, arms_table, differences_table, judged
+from benchmarks.science.template_collapse import (
+    Judged,
+    alerts_table,
+    arms_table,
+    differences_table,
+    judged,
+    outcomes_table,
+)
 
 LABELS = ["all groups", "0.9 of the std", "0.9 of the variance", "all groups, no slip"]
 
@@ -35,6 +42,16 @@ def test_each_arm_has_how_often_mutual_information_is_lost_from_which_step_and_h
     assert lines[3].startswith("| filtered | 2 | 0/2 [0.00, 0.66] | – | 0/2 [0.00, 0.66] |")
 
 
+def test_each_arm_has_how_many_seeds_end_as_what() -> None:
+    # 0.8 of 0.9 is more than 0.8 of the start
+    assert outcomes_table(ARMS).splitlines() == [
+        "| arm | MI kept | slow collapse |",
+        "|---|---|---|",
+        "| all groups | 0 | 2 |",
+        "| filtered | 2 | 0 |",
+    ]
+
+
 def test_differences_are_taken_seed_by_seed() -> None:
     # 0.8 - 0.1 and 0.8 - 0.2: mean 0.65 +- 0.635
     lines = differences_table(ARMS).splitlines()
@@ -49,6 +66,6 @@ def test_only_alerts_before_the_loss_are_hits() -> None:
 
 
 def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path: Path) -> None:
-    arms = judged(tmp_path)
+    arms = judged("template_collapse", tmp_path)
     assert list(arms) == LABELS
     assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – |"
