@@ -144,8 +144,9 @@ def _article(role: str) -> str:
 def _list(request: HttpRequest, form: ProjectForm, status: int = 200) -> HttpResponse:
     access = access_of(request.user)
     projects = readable_projects().annotate(members=Count("memberships", distinct=True))
-    active = Count("runs", filter=Q(runs__archived_at=None))
-    runs = dict(Project.objects.values_list("pk").annotate(active))  # by itself: members times runs is many rows
+    # by itself, as a join of members with runs has many rows
+    active = Project.objects.annotate(active=Count("runs", filter=Q(runs__archived_at=None)))
+    runs = dict(active.values_list("pk", "active"))
     rows = [
         (one, "administrator" if access.everything else str(access.role_in(one.pk)), runs[one.pk]) for one in projects
     ]

@@ -284,3 +284,17 @@ def test_the_queue_names_no_runs_of_other_projects(browser: Client, settings: Se
         assert "mine" in page, address
     waiting = standing_at(1, 1, [Holder("a", "hidden-holder", "running", project_id=1)], 1, project_id=2)
     assert "Waits for a run of another project" in waiting.text
+
+
+def test_the_list_counts_members_and_the_runs_that_are_not_archived(browser: Client) -> None:
+    for name in ("eve", "bob"):
+        a_member(name)
+    a_run("calm-otter")
+    a_run("brave-fox")
+    archived = a_run("old-owl")
+    archived.archived_at = timezone.now()
+    archived.save()
+    row = re.search(r"<tbody>.*?</tbody>", browser.get("/projects/").content.decode(), re.DOTALL)
+    assert row is not None
+    # ada, who is the first user, eve and bob; two of three runs
+    assert re.findall(r"(\d+)</(?:a|td)>", row[0]) == ["3", "2"]
