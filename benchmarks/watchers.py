@@ -1,11 +1,15 @@
-"""How long a training step takes from the engine's file to each of many pages that watch the run, while it trains.
+"""How long an event takes from the engine's file to each of many pages that watch the run, while they read everything.
 
-Everything is real and on this machine: `make run`'s own processes in a new data directory, the starter run that they
-queue, and 200 WebSockets on loopback, as many pages would hold them. For each step and each watcher: the clock when the
-message had come and was read as JSON, minus the time that the engine wrote into the event. The watchers share the
-machine with the server and the engine, so the numbers are an upper bound for what watchers elsewhere see.
+All of it is real and on this machine: site, worker and Redis in processes of their own, and 200 WebSockets on
+loopback, as many pages would hold them. For each event and each watcher: the clock when the message had come and was
+read as JSON, minus the time that the engine wrote into the event. The watchers share the machine with the server and
+the engine, so the numbers are an upper bound for what watchers elsewhere see.
 
-    python -m benchmarks.watchers [--watchers N] [--steps N] [--seconds N]
+The run is the starter run of `make run`, at its own pace, or with `--rate` one that trains nothing and writes as many
+events a second: phases, trajectories and steps. `--silent` adds watchers that never read. The site's memory is that of
+its process: resident, once all watchers are there, at most, and at the end.
+
+    python -m benchmarks.watchers [--watchers N] [--silent N] [--rate EVENTS] [--seconds N]
 """
 
 from __future__ import annotations
@@ -14,41 +18,81 @@ import argparse
 import asyncio
 import http.cookiejar
 import json
+import os
 import shutil
 import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
-from tests.launch.installation import Installation
+from engine.config import RunConfig
+from tests.launch.deployment import Deployment
+from tests.launch.installation import Installation, free_port
 
 OPENING_AT_ONCE = 20
+EVENTS_PER_STEP = 4
 START_SECONDS = 180.0
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A run that is moving, and what is needed to watch it."""
+
+    host: str
+    run: str
+    cookie: str
+    site: int  # process ID
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--watchers", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=30, help="training steps to watch")
-    parser.add_argument("--seconds", type=float, default=180.0, help="at most this long")
+    parser.add_argument("--silent", type=int, default=0, help="watchers that never read, beside them")
+    parser.add_argument("--rate", type=float, help="events per second (default: those of the starter run)")
+    parser.add_argument("--seconds", type=float, default=60.0, help="to watch once all are there")
     options = parser.parse_args()
     scratch = Path(tempfile.mkdtemp())
     try:
-        with Installation(scratch / "site", threads=None) as site:
-            browser = signed_in(site.link())
-            run = moving_run(browser, site.port)
-            audience = Audience(f"127.0.0.1:{site.port}", run, cookie_of(browser))
-            asyncio.run(audience.watch(options.watchers, options.steps, options.seconds))
+        with paced(scratch, options.rate) if options.rate else starter(scratch) as watched:
+            audience = Audience(watched)
+            asyncio.run(audience.watch(options.watchers, options.silent, options.seconds))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    sys.stdout.write(json.dumps({"benchmark": "watchers", "watchers": options.watchers, **audience.result()}) + "\n")
+    given = {"watchers": options.watchers, "silent": options.silent, "rate": options.rate}
+    sys.stdout.write(json.dumps({"benchmark": "watchers", **given, **audience.result()}) + "\n")
     return 0
+
+
+@contextmanager
+def starter(scratch: Path) -> Iterator[Watched]:
+    with Installation(scratch / "site", threads=None) as site:
+        browser = signed_in(site.link())
+        run = moving_run(browser, site.port)
+        yield Watched(f"127.0.0.1:{site.port}", run, cookie_of(browser), site.children()["web"])
+
+
+@contextmanager
+def paced(scratch: Path, rate: float) -> Iterator[Watched]:
+    """Its engine is the stand-in of the tests, which writes four events a step."""
+    port = free_port()
+    with Deployment(scratch) as one:
+        one.start_redis()
+        one.prepare()
+        site = one.start_site(port)
+        cookie = one.cookie()
+        one.start_worker(DJANGO_SETTINGS_MODULE="benchmarks.paced_settings")
+        pace = f"step_seconds={EVENTS_PER_STEP / rate}"
+        run = one.submit(RunConfig.model_validate({"steps": 1_000_000, "description": pace}), "paced")
+        yield Watched(f"127.0.0.1:{port}", run, cookie, site.pid)
 
 
 def signed_in(link: str) -> tuple[urllib.request.OpenerDirector, http.cookiejar.CookieJar]:
@@ -75,41 +119,43 @@ def moving_run(browser: tuple[urllib.request.OpenerDirector, http.cookiejar.Cook
 
 
 class Audience:
-    """Watchers of one run, and the lag of each step at each of them, in seconds."""
+    """Watchers of one run, and the lag of each event at each of them, in seconds."""
 
-    def __init__(self, host: str, run: str, cookie: str) -> None:
-        self.host, self.run, self.cookie = host, run, cookie
-        self.lags: dict[int, list[float]] = {}
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self.lags: dict[int, list[float]] = {}  # by event
+        self.memory: list[int] = []  # of the site, in MiB
         self.began = 0.0
         self.lost = 0
         self.gate = asyncio.Semaphore(OPENING_AT_ONCE)
-        self.everybody = asyncio.Event()
-        self.there = 0
 
-    async def watch(self, watchers: int, steps: int, seconds: float) -> None:
-        tasks = [asyncio.create_task(self._one(watchers)) for _ in range(watchers)]
-        try:
-            async with asyncio.timeout(seconds):
-                await self.everybody.wait()
-                while len(self.lags) <= steps:
-                    await asyncio.sleep(0.2)
-        except TimeoutError:
-            pass  # what was measured until then counts
+    async def watch(self, watchers: int, silent: int, seconds: float) -> None:
+        held = [await self._open() for _ in range(silent)]
+        sockets = await asyncio.gather(*(self._open() for _ in range(watchers)))
+        tasks = [asyncio.create_task(self._read(socket)) for socket in sockets]
+        self.began = time.time()
+        while time.time() < self.began + seconds:
+            self.memory.append(resident(self.watched.site))
+            await asyncio.sleep(1)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for socket in held:
+            socket.transport.abort()
 
-    async def _one(self, watchers: int) -> None:
-        headers = {"Cookie": self.cookie}
-        address = f"ws://{self.host}/ws/runs/{self.run}/?after={2**53}"
+    async def _open(self) -> ClientConnection:
+        """One that has received its greeting; a silent one stops reading there, as its queue is full."""
+        address = f"ws://{self.watched.host}/ws/runs/{self.watched.run}/?after={2**53}"
+        headers = {"Cookie": self.watched.cookie}
+        origin = Origin(f"http://{self.watched.host}")
         async with self.gate:
-            origin = Origin(f"http://{self.host}")
-            socket = await connect(address, origin=origin, additional_headers=headers, open_timeout=60, max_size=2**24)
+            socket = await connect(
+                address, origin=origin, additional_headers=headers, open_timeout=60, max_size=2**24, max_queue=4
+            )
             await socket.recv()
-        self.there += 1
-        if self.there == watchers:
-            self.began = time.time()
-            self.everybody.set()
+        return socket
+
+    async def _read(self, socket: ClientConnection) -> None:
         try:
             async for message in socket:
                 self._note(json.loads(message))
@@ -119,19 +165,28 @@ class Audience:
             await socket.close()
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Steps that were taken after all watchers had connected."""
+        """Events that were written after all watchers had connected."""
         now = time.time()
         for event in message.get("events", ()):
-            if event["kind"] == "step_completed" and self.began and event["time"] > self.began:
-                self.lags.setdefault(event["step"], []).append(now - event["time"])
+            if self.began and event["time"] > self.began:
+                self.lags.setdefault(event["seq"], []).append(now - event["time"])
 
     def result(self) -> dict[str, Any]:
-        whole = dict(sorted(self.lags.items())[:-1])  # the newest may still be in transit
-        lags = sorted(lag for step in whole.values() for lag in step)
+        whole = dict(sorted(self.lags.items())[:-2])  # the newest may still be in transit
+        lags = sorted(lag for event in whole.values() for lag in event)
         if not lags:
-            return {"steps": 0, "there": self.there, "lost": self.lost}
+            return {"events": 0, "lost": self.lost}
         quantiles = {"p50_ms": pick(lags, 0.5), "p95_ms": pick(lags, 0.95), "max_ms": pick(lags, 1.0)}
-        return {"steps": len(whole), "messages": len(lags), "there": self.there, "lost": self.lost, **quantiles}
+        memory = {"at_first": self.memory[0], "at_most": max(self.memory), "at_last": self.memory[-1]}
+        missed = sum(max(map(len, whole.values())) - len(event) for event in whole.values())
+        counts = {"events": len(whole), "received": len(lags), "missed": missed, "lost": self.lost}
+        return {**counts, **quantiles, "site_mib": memory}
+
+
+def resident(process: int) -> int:
+    """MiB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") // 2**20
 
 
 def pick(ordered: list[float], share: float) -> int:
