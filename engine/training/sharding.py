@@ -133,18 +133,25 @@ def _take_weight_source(body: LanguageModel) -> WeightSource | None:
 
 
 def _shard_layers(body: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
+    """Layers gather their weights in the precision that they compute in, which halves what bfloat16 sends and holds.
+    Gradients are reduced in float32, and the embedding and the last norm are gathered in float32, as one process has
+    them."""
+    kind = getattr(body, "computes_in", torch.float32)
     for part in body.children():
         if isinstance(part, nn.ModuleList):
             for layer in part:
-                _shard(layer)
+                _shard(layer, compute_in=kind)
     _shard(body, whole)
 
 
-def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
-    from torch.distributed.fsdp import fully_shard
+def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None, compute_in: torch.dtype = torch.float32) -> None:
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
+    # activations stay as autocast has them, between layers in float32
+    half = MixedPrecisionPolicy(param_dtype=compute_in, reduce_dtype=torch.float32, cast_forward_inputs=False)
+    precision = MixedPrecisionPolicy() if compute_in == torch.float32 else half
     # reshard after every forward pass: one without a backward pass must not leave stale gathered weights
-    fully_shard(module, reshard_after_forward=True, ignored_params=whole)
+    fully_shard(module, reshard_after_forward=True, ignored_params=whole, mp_policy=precision)
 
 
 def _squares(gradients: Sequence[Tensor], *, like: Sequence[Tensor]) -> Tensor:

@@ -43,6 +43,9 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
         meet(rank, size, folder)
         share = Sharded()
     learner = new_learner(share, folder / "model", sections)
+    used: set[str] = set()  # precisions of the first layer's weights while it computes
+    attention = learner.model.base_model.get_submodule("layers.0.self_attn.q_proj")
+    attention.register_forward_pre_hook(lambda layer, _: used.add(str(layer.weight.dtype)))
     before = folder / "learner.pt"
     if before.exists():
         learner.load_state_dict(torch.load(before, weights_only=True))
@@ -51,6 +54,7 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
         "metrics": metrics,
         "weights": gathered(learner.model.state_dict()),
         "learner": gathered(learner.state_dict()),
+        "used": sorted(used),
     }
     if rank == 0:
         torch.save(result, folder / f"of_{size}.pt")

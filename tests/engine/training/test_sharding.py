@@ -40,6 +40,25 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
         torch.testing.assert_close(two["learner"]["average"][name], weight, atol=5e-5, rtol=1e-3)
 
 
+@pytest.mark.parametrize("more", [{}, {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}}])
+def test_two_processes_in_bfloat16_gather_layers_in_it_and_do_what_one_does(tmp_path: Path, more: Any) -> None:
+    sections: dict[str, Any] = {"precision": "bfloat16", "micro_batch_tokens": 60, "max_grad_norm": 0.5}
+    one, two = (run_in(size, tmp_path, optimizer=sections, **more) for size in (1, 2))
+    exact = run_in(1, tmp_path, optimizer={**sections, "precision": "float32"}, **more)
+    # one process keeps weights in float32, but those that an adapter leaves frozen
+    assert (one["used"], two["used"]) == ([f"torch.{'bfloat16' if more else 'float32'}"], ["torch.bfloat16"])
+    assert {str(weight.dtype) for weight in two["weights"].values()} == {"torch.float32"}  # what the optimiser changes
+    # 8 bits of mantissa: the first gradient agrees to about 2 ** -8; later ones follow other weights
+    assert two["metrics"][0] == pytest.approx(one["metrics"][0], rel=2e-2, abs=2e-3)
+    # sharding changes less than the precision itself does
+    assert distance(two["weights"], one["weights"]) < distance(one["weights"], exact["weights"])
+
+
+def distance(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> float:
+    """Of all weights, Euclidean."""
+    return float(sum((weight - others[name]).square().sum() for name, weight in some.items())) ** 0.5
+
+
 @pytest.mark.parametrize("saved_by", [1, 2])
 def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(tmp_path: Path, saved_by: int) -> None:
     gae = {"algorithm": {"type": "ppo"}}
