@@ -9,6 +9,7 @@ from typing import Any
 from engine.events import RunFailed, RunFinished
 from webapp.runs.states import RunState
 from workers.gpus import Gpus
+from workers.memory_killer import OUT_OF_MEMORY
 from workers.process import Sweep
 
 USAGE_EXIT = 2
@@ -34,12 +35,13 @@ def ending_of(
     log: str,
     preempted: str = "",
     pruned: str = "",
+    killer: str = "",
 ) -> Ending:
     """From the attempt's last event, if it reported its end, and the exit status as of `Popen` (None: unknown).
 
     `begun`: it had reported its start. `interrupted`: the machine ended the engine (Starboard was shut down, or the
     machine restarted). No user ended the run then, so it is queued again. `preempted` and `pruned`: why Starboard asked
-    it to end, if it did.
+    it to end, if it did. `killer`: who sent it SIGKILL, as far as is known.
     """
     if last is not None and not (interrupted and isinstance(last, RunFailed) and last.retryable):
         ending = _as_reported(last)
@@ -59,7 +61,7 @@ def ending_of(
             reason=f"The engine refused to start:\n{log}",
             remedy="Fix the fields it names and launch a clone.",
         )
-    return _without_a_report(exit_status, log, retryable=begun or _was_killed(exit_status))
+    return _without_a_report(exit_status, log, killer=killer, retryable=begun or _was_killed(exit_status))
 
 
 def _was_killed(exit_status: int | None) -> bool:
@@ -82,11 +84,12 @@ def _as_reported(event: RunFinished | RunFailed) -> Ending:
             return Ending(state=state, reason=event.reason, fork_before=event.fork_before)
 
 
-def _without_a_report(exit_status: int | None, log: str, *, retryable: bool) -> Ending:
+def _without_a_report(exit_status: int | None, log: str, *, killer: str, retryable: bool) -> Ending:
     reason = f"The engine ended without reporting why: it {describe_exit(exit_status)}."
     remedy = "Read the end of its log, then resume from the newest checkpoint."
-    if exit_status == -signal.SIGKILL:
-        reason += " Starboard did not send it; most often the kernel kills a process when memory runs out."
+    if killer:
+        reason += f" {killer}"
+    if OUT_OF_MEMORY in killer:
         remedy = "Lower rollout.groups or optimizer.micro_batch_tokens, or free memory, and resume."
     if log:
         reason += f"\nThe end of its log:\n{log}"

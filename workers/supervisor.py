@@ -38,6 +38,7 @@ from workers.heartbeat import Pulse
 from workers.ingestion import Behind, of_this_worker
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
+from workers.memory_killer import MemoryKiller
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
 from workers.record_problems import Lag, behind, save_problems
 from workers.restarts import after_fault
@@ -91,6 +92,7 @@ class Supervisor:
         self.shutdown = shutdown
         self.limits = limits
         self.bridge = Bridge(run, epoch)
+        self.memory_killer = MemoryKiller()
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
         self.lag = Lag(limits.silent)
         self.escalation = Escalation(limits)
@@ -289,9 +291,11 @@ class Supervisor:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
         self.run.refresh_from_db(fields=["requested", "state", "pruned", "preempted"])
-        self._end(self._ending(engine.exit_status()), swept, exit_status=engine.exit_status())
+        status = engine.exit_status()
+        killer = self.memory_killer.report_on(engine.identity, status)
+        self._end(self._ending(status, killer), swept, exit_status=status)
 
-    def _ending(self, exit_status: int | None) -> Ending:
+    def _ending(self, exit_status: int | None, killer: str = "") -> Ending:
         return ending_of(
             self._last_event(),
             exit_status,
@@ -301,6 +305,7 @@ class Supervisor:
             log=log_tail(self.run.directory / "engine.log"),
             preempted=self.run.preempted,
             pruned=self.run.pruned,
+            killer=killer,
         )
 
     def _was_asked_to_yield(self, exit_status: int | None) -> bool:
