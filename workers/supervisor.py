@@ -42,6 +42,7 @@ from workers.memory_killer import MemoryKiller
 from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
 from workers.record_problems import Lag, behind, save_problems
 from workers.restarts import after_fault
+from workers.stall_report import where_it_hangs
 from workers.suspension import is_interrupted, lock_of
 from workers.tail import log_tail, truncate_partial_line
 
@@ -138,7 +139,7 @@ class Supervisor:
             self._conclude(engine, alive)
             return True
         if self.assessment_timer.is_due():
-            self._act_on(assess(self._evidence(alive), self.limits))
+            self._act_on(assess(self._evidence(alive), self.limits), engine)
         return False
 
     # --- the engine ---
@@ -264,10 +265,12 @@ class Supervisor:
             disk_full=is_full(self.run.directory),
         )
 
-    def _act_on(self, assessment: Assessment) -> None:
+    def _act_on(self, assessment: Assessment, engine: EngineHandle) -> None:
         target = self._state_for(assessment.condition)
         if target is not None and target != self.run.state and self.run.state != RunState.STOPPING:
-            move(self.run, target, reason=assessment.reason, remedy=assessment.remedy, epoch=self.epoch)
+            here = where_it_hangs(self.run.directory, engine.identity) if target is RunState.STALLED else ""
+            reason = f"{assessment.reason} {here}".strip()
+            move(self.run, target, reason=reason, remedy=assessment.remedy, epoch=self.epoch)
 
     def _state_for(self, verdict: Condition) -> RunState | None:
         if verdict is Condition.STALLED:

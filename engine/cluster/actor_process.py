@@ -6,22 +6,20 @@ Torch is loaded only by the functions that need it: environment actors never loa
 from __future__ import annotations
 
 import ctypes
-import faulthandler
 import os
 import signal
 import sys
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from engine.cluster.process_snapshots import ActorLocation
 from engine.cpu_threads import limit_thread_spinning
+from engine.process_snapshots import ActorLocation, dump_stacks_on_signal
 
 if TYPE_CHECKING:
     from engine.training.machine_use import GpuClock
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
-_open_files: list[IO[str]] = []  # faulthandler writes to a file that must stay open
 
 
 def set_up(name: str, stacks: Path, *, gpu: bool = True) -> None:
@@ -31,10 +29,7 @@ def set_up(name: str, stacks: Path, *, gpu: bool = True) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # Ray shows all GPUs of a machine to an actor that requested none
     limit_thread_spinning()
     die_with_parent()
-    stacks.mkdir(parents=True, exist_ok=True)
-    file = (stacks / f"{name}.txt").open("w")
-    _open_files.append(file)
-    faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+    dump_stacks_on_signal(stacks / f"{name}.txt")
 
 
 def die_with_parent() -> None:

@@ -12,12 +12,12 @@ from engine.cluster.connection import import_ray
 from engine.cluster.environment_actors import EnvironmentActor
 from engine.cluster.learner_actor import LearnerActor
 from engine.cluster.placement import release
-from engine.cluster.process_snapshots import ActorLocation
 from engine.cluster.reporting import ReleaseReport
 from engine.cluster.resources import Resources
 from engine.cluster.sampler_actor import SamplerActor
 from engine.config import RunConfig
 from engine.cpu_threads import threads_for
+from engine.process_snapshots import ActorLocation
 
 GPU_THREADS = 4
 CLOSE_SECONDS = 5.0  # for the environments of actors that are about to end

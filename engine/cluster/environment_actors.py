@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from engine.cluster.actor_process import location, set_up
 from engine.cluster.connection import import_ray
-from engine.cluster.process_snapshots import ActorLocation
 from engine.cluster.waiting import ActorDied, result_of
 from engine.environments.guard import POLL_SECONDS
 from engine.errors import EnvironmentFault
+from engine.process_snapshots import ActorLocation
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.environment_pool import EnvironmentResult, Request, Result, perform_guarded

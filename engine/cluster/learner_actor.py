@@ -14,13 +14,13 @@ from torch import Tensor
 
 from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
 from engine.cluster.connection import import_ray
-from engine.cluster.process_snapshots import ActorLocation
 from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.loading import load_model
 from engine.policies.policy_weights import PolicyWeights, whole_state
 from engine.policies.weight_checksums import SentChecksums, WeightChecksum
+from engine.process_snapshots import ActorLocation
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
 from engine.training.checkpoint import Progress

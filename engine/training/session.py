@@ -18,6 +18,7 @@ from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
+from engine.process_snapshots import dump_stacks_on_signal
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.beginning import Beginning, find_beginning
@@ -47,6 +48,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
     room = DiskRoom(directory.path, check_cancelled=control.check_cancelled)
     events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks, room=room)
     control.install_signal_handlers()
+    dump_stacks_on_signal(directory.path / "stacks" / "engine.txt")
     state: dict[str, Any] = {"step": 0, "phase": "loading"}
 
     def progress() -> dict[str, Any]:

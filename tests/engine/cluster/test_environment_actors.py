@@ -17,18 +17,18 @@ import pytest
 from engine.cluster.actors import ActorPool
 from engine.cluster.connection import ClusterFault, connect, disconnect
 from engine.cluster.environment_actors import ActorAssignment, EnvironmentActor, RemoteEnvironments, RolloutId
-from engine.cluster.hang_report import innermost
 from engine.cluster.placement import reserve
-from engine.cluster.process_snapshots import take_snapshots
 from engine.cluster.ray_backend import RayBackend
 from engine.cluster.reporting import RunReporter
 from engine.cluster.resources import required_resources
 from engine.config import RunConfig
 from engine.environments.registry import ENVIRONMENTS
 from engine.errors import StarboardError
+from engine.process_snapshots import take_snapshots
 from engine.rollout.action_parser import parse_response
 from engine.rollout.env_state_manager import EnvStateManager, EpisodeSpec
 from engine.rollout.types import Response, Trajectory
+from engine.stack_text import innermost
 from tests.engine.cluster.lakes import LakeActor
 from tests.engine.cluster.runs import needs_ray, ray_config
 from tests.engine.models import words

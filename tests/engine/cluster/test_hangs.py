@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.cluster.hang_report import innermost
-from engine.cluster.process_snapshots import ActorLocation, py_spy_path, py_spy_stacks, take_snapshots
 from engine.events import AlertRaised
+from engine.process_snapshots import ActorLocation, py_spy_path, py_spy_stacks, take_snapshots
+from engine.stack_text import innermost
 from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
 
 WORKER = """

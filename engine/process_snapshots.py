@@ -5,7 +5,9 @@ It asks nothing of Ray and little of the processes themselves, since either may 
 
 from __future__ import annotations
 
+import faulthandler
 import os
+import re
 import shutil
 import signal
 import stat
@@ -16,13 +18,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 STACK_SECONDS = 1.0  # for Python to write its own stacks
 PY_SPY_SECONDS = 10
 LOG_LINES = 3
 LOG_BYTES = 4096
 LINE_LENGTH = 300
+_open_files: list[IO[str]] = []  # faulthandler writes to files that must stay open
 STATES = {"D": "waiting in the kernel", "T": "stopped by a signal", "t": "held by a debugger", "Z": "dead"}
 
 
@@ -50,8 +53,9 @@ def take_snapshots(actors: Sequence[ActorLocation], folder: str) -> list[Process
     stacks = {actor.name: py_spy_stacks(actor.pid) for actor in actors}
     without = [actor for actor in actors if not stacks[actor.name]]
     for actor in without:
-        with suppress(ProcessLookupError):
-            os.kill(actor.pid, signal.SIGUSR1)  # see `actor_process.set_up`
+        if catches(actor.pid, signal.SIGUSR1):  # it would end a process that does not
+            with suppress(ProcessLookupError):
+                os.kill(actor.pid, signal.SIGUSR1)
     if without:
         time.sleep(STACK_SECONDS)
     return [
@@ -79,6 +83,24 @@ def py_spy_stacks(pid: int) -> str:
 def py_spy_path() -> str | None:
     """Where py-spy is installed: on the PATH, or next to this Python; None if it is not."""
     return shutil.which("py-spy") or shutil.which("py-spy", path=str(Path(sys.executable).parent))
+
+
+def dump_stacks_on_signal(file: Path) -> None:
+    """On SIGUSR1 the stacks of all threads of this process are appended to `file`, whatever Python is doing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    opened = file.open("w")
+    _open_files.append(opened)
+    faulthandler.register(signal.SIGUSR1, file=opened, all_threads=True)
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Whether a process has a handler for a signal: field SigCgt of proc(5)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    found = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def process_state(pid: int) -> str:
