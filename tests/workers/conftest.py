@@ -42,19 +42,18 @@ def find_redis_server() -> str:
 
 
 @pytest.fixture
-def workplace(
-    redis_url: str, tmp_path: Path, transactional_db: None, settings: object, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Workplace]:
+def workplace(redis_url: str, tmp_path: Path, transactional_db: None, settings: object) -> Iterator[Workplace]:
     redis.Redis.from_url(redis_url).flushall()
-    monkeypatch.setattr(app.conf, "broker_url", broker_url(redis_url))
-    monkeypatch.setattr(app.conf, "broker_write_url", broker_url(redis_url))
-    forget_connections()
-    found = Workplace(directory=tmp_path, redis_url=redis_url)
-    for name, value in found.settings().items():
-        setattr(settings, name, value)
-    yield found
-    found.close()
-    forget_connections()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("broker_url", "broker_write_url"):
+            patch.setattr(app.conf, name, broker_url(redis_url))
+        forget_connections()
+        found = Workplace(directory=tmp_path, redis_url=redis_url)
+        for name, value in found.settings().items():
+            setattr(settings, name, value)
+        yield found
+        found.close()
+    forget_connections()  # with the settings as before, which the next connections have
 
 
 @pytest.fixture(autouse=True)

@@ -43,12 +43,13 @@ def test_an_invalid_config_creates_no_row() -> None:
 
 
 @pytest.fixture
-def broker_that_is_down(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("broker_url", "broker_write_url"):
-        monkeypatch.setattr(app.conf, name, "redis+socket:///nowhere/redis.sock")
-    forget_connections()
-    yield
-    forget_connections()
+def broker_that_is_down() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("broker_url", "broker_write_url"):
+            patch.setattr(app.conf, name, "redis+socket:///nowhere/redis.sock")
+        forget_connections()
+        yield
+    forget_connections()  # with the settings as before, which the next connections have
 
 
 def test_launching_works_while_the_broker_is_down(
