@@ -76,6 +76,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def say(self, message: dict[str, Any]) -> None:
         await self.send(text_data=as_text(message))
 
+    async def send(self, text_data: str | None = None, bytes_data: bytes | None = None, close: bool = False) -> None:
+        try:
+            await super().send(text_data, bytes_data, close)
+        except OSError:  # of ASGI: the browser has left, and `disconnect` follows
+            self.closed = True
+
     def receive_update(self, update: Update | None) -> None:
         """An update only wakes the sender; its content is not read."""
         self.updated.set()

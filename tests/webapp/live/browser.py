@@ -24,7 +24,16 @@ class Browser:
             "subprotocols": [],
             "session": session,
         }
-        self.wire: Any = ApplicationCommunicator(URLRouter(websocket_urlpatterns), scope)  # type: ignore[no-untyped-call]
+        self.vanished = False
+        self.wire: Any = ApplicationCommunicator(self._application, scope)  # type: ignore[no-untyped-call]
+
+    async def _application(self, scope: Any, receive: Any, send: Any) -> None:
+        async def to_browser(message: Any) -> None:
+            if self.vanished:
+                raise ConnectionResetError("as servers do, by the specification of ASGI")
+            await send(message)
+
+        await URLRouter(websocket_urlpatterns)(scope, receive, to_browser)  # type: ignore[no-untyped-call]
 
     async def connect(self) -> None:
         await self.wire.send_input({"type": "websocket.connect"})

@@ -87,6 +87,20 @@ async def test_a_burst_of_updates_is_read_once_without_a_gap(run: Run, session: 
     assert messages < 40
 
 
+async def test_a_tab_that_is_closed_while_it_is_sent_something_is_no_error(
+    run: Run, session: SessionStore, sockets: Sockets, caplog: pytest.LogCaptureFixture
+) -> None:
+    socket = await sockets.open(f"/ws/runs/{run.pk}/", session)
+    await socket.until("hello")
+    socket.vanished = True
+    await socket.send('{"kind": "ping"}')
+    await step(run, 1)
+    publish_run(run.pk, 1)
+    await asyncio.sleep(0.5)
+    await socket.leave()
+    assert [record.getMessage() for record in caplog.records if record.levelname != "INFO"] == []
+
+
 async def test_a_lost_update_is_recovered_by_the_heartbeat(
     run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
