@@ -71,7 +71,7 @@ def work(rank: int, folder: Path) -> None:
     found["learner"] = learner_differences(folder)
     found["saved"] = save_and_resume(folder, config_of(folder / "tied"), "whole")
     found["saved_adapter"] = save_and_resume(folder, config_of("tiny", model={"lora": LORA}), "adapter")
-    found["warnings"] = load_what_is_no_safetensors(folder)
+    found["warnings"] = load_what_is_stored_twice(folder)
     gathered: list[Any] = [None, None]
     dist.all_gather_object(gathered, found)
     if rank == 0:
@@ -151,12 +151,12 @@ def moments_of(learner: Learner) -> list[Tensor]:
     return [value for state in states for value in state.values()]
 
 
-def load_what_is_no_safetensors(folder: Path) -> list[str]:
+def load_what_is_stored_twice(folder: Path) -> list[str]:
     """Loaded whole, and saved from a whole model after each weight grew by 1."""
     warnings: list[str] = []
-    config = config_of(folder / "bin", algorithm={"type": "grpo"})
+    config = config_of(folder / "twice", algorithm={"type": "grpo"})
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded(), warn=warnings.append)
-    right, _ = load_model(str(folder / "plain"))
+    right, _ = load_model(str(folder / "tied"))
     found = warnings + unequal(learner.model, right)
     with torch.no_grad():
         for weight in learner.model.parameters():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from engine.policies.loading import load_model
 from engine.training import checkpoint, checkpoint_folder
@@ -24,12 +24,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str
     """Folder, what both processes found, and the bytes of the wide model: one start for all tests."""
     folder = tmp_path_factory.mktemp("filled")
     tied, odd = small_model(tied=True), small_model(width=34)
-    models = {"plain": small_model(), "bin": small_model(), "tied": tied, "odd": odd}
+    models = {"plain": small_model(), "twice": tied, "tied": tied, "odd": odd}
     for name, model in models.items():
         model.save_pretrained(folder / name)
         words().save_pretrained(folder / name)
-    (folder / "bin/model.safetensors").unlink()
-    torch.save(small_model().state_dict(), folder / "bin/pytorch_model.bin")
+    both = {name: weight.clone() for name, weight in tied.state_dict().items()}  # embedding and head, which are one
+    save_file(both, folder / "twice/model.safetensors", metadata={"format": "pt"})
     size = save_wide_model(folder / "wide")
     run_together(work, folder)
     return folder, torch.load(folder / "found.pt", weights_only=True), size
@@ -40,12 +40,12 @@ def test_no_weight_and_no_buffer_differs_by_a_bit(built: Any, what: str) -> None
     assert [found[what] for found in built[1]] == [[], []]
 
 
-def test_a_model_without_safetensors_is_loaded_whole_with_a_warning(built: Any) -> None:
+def test_a_model_that_cannot_be_read_in_parts_is_loaded_whole_with_a_warning(built: Any) -> None:
     for found in built[1]:
         assert len(found["warnings"]) == 1
-        assert found["warnings"][0].endswith("because its weights are not stored as safetensors")
+        assert "because it stores both " in found["warnings"][0]
     saved, _ = load_model(str(built[0] / "poured/step_1/model"))
-    for weight, before in zip(saved.parameters(), small_model().parameters(), strict=True):
+    for weight, before in zip(saved.parameters(), small_model(tied=True).parameters(), strict=True):
         torch.testing.assert_close(weight, before + 1, atol=0, rtol=0)
 
 
