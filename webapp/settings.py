@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp import environ
 from webapp.databases import database
+from webapp.identity_providers.configuration import admission, identity_providers
 from webapp.logs import FORMATS
 from webapp.secret import installation_name, secret_key
 from webapp.security.authorities import trusted_hosts, trusted_origins
@@ -59,6 +60,9 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.staticfiles",
     "channels",
+    "allauth.account",
+    "allauth.socialaccount",
+    "webapp.identity_providers.apps.IdentityProvidersConfig",
     "webapp.accounts",
     "webapp.user_sessions",
     "webapp.projects.apps.ProjectsConfig",
@@ -95,6 +99,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "webapp.user_sessions.middleware.SessionUseMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "webapp.accounts.token_middleware.TokenMiddleware",
     "webapp.projects.middleware.ReaderMiddleware",
     "webapp.security.login.SignedInByDefaultMiddleware",
@@ -214,6 +219,15 @@ CONTENT_SECURITY_POLICY = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+
+# Sign-in through identity providers; none by default. Their addresses are ours, so few settings of allauth matter.
+STARBOARD_IDENTITY_PROVIDERS = identity_providers()
+STARBOARD_ADMISSION = admission()
+ACCOUNT_ADAPTER = "webapp.identity_providers.adapters.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "webapp.identity_providers.adapters.IdentityAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"  # the provider says which addresses are verified
+SOCIALACCOUNT_QUERY_EMAIL = True
+SOCIALACCOUNT_STORE_TOKENS = False
 
 LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "home"

@@ -19,6 +19,7 @@ urlpatterns = [
     path("palette/", pages.palette, name="palette"),
     path("styleguide/", pages.styleguide, name="styleguide"),
     path("accounts/", include("webapp.accounts.urls")),
+    path("accounts/sign-in-with/", include("webapp.identity_providers.urls")),
     path("account/", include("webapp.account_page.urls")),
     path("projects/", include("webapp.members.urls")),
     path("environments/", include("webapp.environments.urls")),

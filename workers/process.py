@@ -29,7 +29,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Variables that an engine does not need, or that would expose it.
 WITHHELD = (
     "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EMAIL_HOST_PASSWORD", "DJANGO_SETTINGS_MODULE",
-    "VLLM_ALLOW_INSECURE_SERIALIZATION",
+    "VLLM_ALLOW_INSECURE_SERIALIZATION", "STARBOARD_METRICS_TOKEN", "STARBOARD_OIDC_CLIENT_SECRET",
+    *(name for name in os.environ if name.startswith("STARBOARD_SOCIAL_") and name.endswith("_CLIENT_SECRET")),
 )  # fmt: skip
 
 

@@ -49,6 +49,24 @@ class EmailForm(forms.Form):
         self.user.save(update_fields=["email"])
 
 
+class ConfirmForm(forms.Form):
+    """A password that confirms a change, shown once for several buttons."""
+
+    confirm_password = forms.CharField(
+        label="Password",
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+        error_messages={"required": "Enter your password to change how you sign in."},
+    )
+
+    def __init__(self, user: User, data: Any = None, *, address: str = "") -> None:
+        super().__init__(data)
+        self.user, self.address = user, address
+
+    def clean_confirm_password(self) -> None:
+        check_password(self.user, self.cleaned_data["confirm_password"], self.address)
+
+
 def check_password(user: User, password: str, address: str) -> None:
     """Raises `ValidationError`. Wrong ones are limited as those of signing in are."""
     account = COUNTED_AS + user.get_username()

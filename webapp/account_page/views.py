@@ -13,13 +13,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from webapp.account_page.forms import ChangePasswordForm, EmailForm
+from webapp.account_page.forms import ChangePasswordForm, ConfirmForm, EmailForm
 from webapp.accounts.tokens import working_tokens
+from webapp.audit.services import entries_of
+from webapp.identity_providers.identities import connectable, disconnect, identities_of
+from webapp.identity_providers.views import start_connecting
 from webapp.quotas.limits import limits_of, who_can_raise
 from webapp.runs.quotas import used_by
 from webapp.security.client_address import client_address
 from webapp.user_sessions.browsers import browser_name
 from webapp.user_sessions.services import end_others, end_session, sessions_of
+from webapp.whole_numbers import whole_number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -67,9 +71,22 @@ def _end_others(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("account:page")
 
 
+def _change_identities(request: HttpRequest, user: User) -> HttpResponse:
+    """Disconnects one, or is on the way to a provider, which answers to `identity_providers.views.callback`."""
+    form = ConfirmForm(user, request.POST, address=client_address(request))
+    if not form.is_valid():
+        return _page(request, user, confirm_form=form)
+    if wanted := request.POST.get("connect", ""):
+        return start_connecting(request, user, wanted)
+    if disconnect(user, whole_number(request.POST.get("disconnect", "")) or 0):
+        messages.success(request, "It was disconnected, and no longer signs in to this account.")
+    return redirect("account:page")
+
+
 ACTIONS: dict[str, Callable[[HttpRequest, User], HttpResponse]] = {
     "email": _change_email,
     "password": _change_password,
+    "identities": _change_identities,
     "end": _end,
     "end_others": _end_others,
 }
@@ -92,6 +109,10 @@ def _page(request: HttpRequest, user: User, **forms: Any) -> HttpResponse:
         "email_form": EmailForm(user),
         "password_form": ChangePasswordForm(user),
         "has_password": user.has_usable_password(),
+        "confirm_form": ConfirmForm(user),
+        "identities": identities_of(user),
+        "connectable": connectable(user),
+        "entries": entries_of(user),
         "sessions": sessions,
         "tokens": working_tokens(user),
         "used": used_by(user.pk),

@@ -42,7 +42,11 @@ class PasswordView(LoginView):
     redirect_authenticated_user = True
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        return super().get_context_data(sign_in_links=settings.STARBOARD_SIGN_IN_LINKS, **context)
+        return super().get_context_data(
+            sign_in_links=settings.STARBOARD_SIGN_IN_LINKS,
+            identity_providers=settings.STARBOARD_IDENTITY_PROVIDERS.values(),
+            **context,
+        )
 
 
 password = PasswordView.as_view()

@@ -74,6 +74,11 @@ DESCRIPTIONS = {
     "role": "changed a role",
     "remove_member": "removed a member",
     "leave": "left the project",
+    "create_account": "signed in for the first time, which created the account",
+    "connect_identity": "connected a way to sign in",
+    "disconnect_identity": "disconnected a way to sign in",
+    "administrator": "changed whether the user is an administrator, by the groups of the user",
+    "quota": "changed quotas",
 }
 KINDS = {  # by model
     "environmentdefinition": "environment",
@@ -82,6 +87,7 @@ KINDS = {  # by model
     "sweep": "sweep",
     "report": "report",
     "project": "project",
+    "user": "account",
 }
 
 
@@ -105,9 +111,10 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
 
 
 def record_of(row: Model, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
-    """Adds an entry about an environment, a suite, an evaluation, a sweep, a report or a project; returns `done`."""
+    """Adds an entry about an environment, a suite, an evaluation, a sweep, a report, a project or a user's account;
+    returns `done`."""
     AuditEntry.objects.create(
-        project_id=project_id_of(row),
+        project_id=None if isinstance(row, User) else project_id_of(row),
         kind=kind_of(row),
         object_id=str(row.pk),
         object_name=str(row)[:150],
@@ -122,7 +129,7 @@ def record_of(row: Model, user: Actor, action: str, done: bool = True, **detail:
 
 
 def kind_of(row: Model) -> str:
-    return KINDS[type(row)._meta.model_name or ""]
+    return KINDS[row._meta.model_name or ""]  # not by type: a request has its user wrapped
 
 
 def entries_of(row: Model, limit: int = 200) -> list[dict[str, Any]]:
@@ -135,6 +142,12 @@ def entries_in(project: Project, limit: int = 100) -> list[dict[str, Any]]:
     """About the project, its members and what belongs to it besides runs, newest first."""
     found = AuditEntry.objects.filter(project=project, run=None)[:limit]
     return [{**_shown(entry), "kind": entry.kind, "name": entry.object_name} for entry in found]
+
+
+def entries_of_accounts(limit: int = 100) -> list[dict[str, Any]]:
+    """About the accounts of all users, newest first."""
+    found = AuditEntry.objects.filter(kind=KINDS["user"])[:limit]
+    return [{**_shown(entry), "name": entry.object_name} for entry in found]
 
 
 def entries(run: Run, limit: int = 200) -> list[dict[str, Any]]:

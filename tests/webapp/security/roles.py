@@ -67,6 +67,9 @@ HTTP: dict[str, Row] = {
         reads=EACH,
         acts=EACH,  # with a wrong token
     ),
+    # without identity providers
+    "accounts/sign-in-with/<slug:provider>/": Row(anonymous=OPEN, get=405, post=404, acts=EACH),
+    "accounts/sign-in-with/<slug:provider>/callback/": Row(anonymous=OPEN, get=404, reads=EACH),
     "accounts/tokens/": Row(get=200, post=400),
     "account/": Row(get=200, post=400),
     "projects/": Row(get=200),

@@ -39,7 +39,7 @@ def address(route: str, world: World) -> str:
     plain = plain.replace("<slug:name>", world.evaluation.version.suite.name)
     plain = re.sub("<int:(item|problem|sample)>", "0", plain)
     plain = re.sub(r"\(\?P<report_id>.*?\)", str(world.report.pk), plain).replace("<str:key>", "no-such-key")
-    plain = plain.replace("<uidb64>", "MQ").replace("<token>", "wrong")
+    plain = plain.replace("<uidb64>", "MQ").replace("<token>", "wrong").replace("<slug:provider>", "oidc")
     return "/" + re.sub(r"<int:pk>", str(pk), plain)
 
 

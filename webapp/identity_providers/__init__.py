@@ -1,0 +1,1 @@
+"""Sign-in through OpenID Connect and OAuth 2 providers, with django-allauth."""
