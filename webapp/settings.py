@@ -25,7 +25,7 @@ STARBOARD_QUOTA_RUNS_AT_ONCE = environ.limit("STARBOARD_QUOTA_RUNS_AT_ONCE")
 STARBOARD_QUOTA_DEVICE_HOURS = environ.limit("STARBOARD_QUOTA_DEVICE_HOURS")  # in 30 days
 STARBOARD_QUOTA_DISK_GIB = environ.limit("STARBOARD_QUOTA_DISK_GIB")
 STARBOARD_PREEMPTION = environ.flag("STARBOARD_PREEMPTION", False)  # see webapp.runs.preemption
-# What evaluations on suites may use: model directories in these folders, and API keys in these variables.
+# Model directories that users may name are in these folders; endpoints are sent API keys of these variables.
 STARBOARD_MODEL_FOLDERS = environ.paths("STARBOARD_MODEL_FOLDERS", STARBOARD_DATA_DIR / "models")
 STARBOARD_ENDPOINT_KEYS = environ.comma_separated("STARBOARD_ENDPOINT_KEYS")
 

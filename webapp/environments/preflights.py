@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from engine.errors import ModelError
-from engine.policies.model_paths import check_model_path
+from webapp.environments.model_access import check_model
 from webapp.environments.models import MODEL, PLAYERS, EnvironmentVersion, Preflight
 from webapp.jobs import Refused
 from webapp.whole_numbers import whole_number
@@ -65,7 +65,7 @@ def _model(data: Mapping[str, str]) -> str:
     if not path or len(path) > LONGEST_MODEL or not re.fullmatch(r"[^\0\r\n]+", path) or path.startswith("-"):
         raise Refused("Give the model: a directory that holds config.json, a Hugging Face id, or tiny.")
     try:
-        check_model_path(path)
+        check_model(path)
     except ModelError as error:
         raise Refused(str(error)) from None
     return path

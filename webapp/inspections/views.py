@@ -9,8 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from engine.environment_calls.helper import CallFailed
+from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED
 from engine.policies.model_shape import model_shape
+from webapp.environments.model_access import check_place
 from webapp.worker_calls import ask_worker, is_alone
 from workers.app import INSPECT
 
@@ -26,12 +28,13 @@ def models(request: HttpRequest) -> HttpResponse:
     if path:
         try:
             context["report"] = _inspected(path)
-        except CallFailed as error:
+        except (CallFailed, ModelError) as error:
             context["failure"] = str(error)
     return render(request, "inspections/models.html", context)
 
 
 def _inspected(path: str) -> dict[str, Any]:
+    check_place(path)
     if not is_alone():
         return ask_worker(INSPECT, path, seconds=SECONDS, what="models are inspected")
     from workers.model_inspections import inspect

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from engine.cluster.checks import check_machine, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.errors import ModelError
-from engine.policies.model_paths import BUNDLED, check_model_path
+from engine.policies.model_paths import BUNDLED
 from webapp.environments.measuring import measured_feasibility
+from webapp.environments.model_access import check_model, may_be_named
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
@@ -90,13 +91,14 @@ def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
     configuration."""
     made = Draft(config=config)
     try:
-        check_model_path(config.model.path)
+        check_model(config.model.path)
     except ModelError as error:
         made.errors["model.path"] = str(error)
     if reason := why_not(config):
         made.errors["model.start_from.step"] = reason
     _check_budget(made, config, field_of)
-    _check_machine(made, config)
+    if may_be_named(config.model.path):  # the memory is that of the model's files
+        _check_machine(made, config)
     _warn(made, config)
     return made
 

@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from engine.config import EnvironmentConfig, RunConfig
 from engine.sized_defaults import RESPONSE_TOKENS as OF_AN_ENVIRONMENT
 from engine.sized_defaults import changes_of, parameters_of, sized_defaults
+from webapp.environments.model_access import may_be_named
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
 from webapp.forms.texts import text_of
@@ -31,6 +32,8 @@ class Sized(TypedDict):
 
 def sized(config: RunConfig, preset: RunConfig) -> Sized | None:
     """None if the preset is for models of the same size, or if the size is unknown."""
+    if not may_be_named(config.model.path):
+        return None
     own, of_preset = parameters_of(config.model.path), parameters_of(preset.model.path)
     if own is None or (of_preset is not None and sized_defaults(own) is sized_defaults(of_preset)):
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +15,7 @@ from engine.evaluation.checkpoint_model import evaluated_model
 from engine.policies.model_paths import BUNDLED, check_model_path
 from engine.suites.policy import configuration_of
 from engine.suites.weights import size_of, weights_of, weights_of_endpoint
+from webapp.environments.model_access import NOT_IN_FOLDERS, is_in_model_folders
 from webapp.environments.restrictions import ADMINISTRATORS, is_administrator
 from webapp.jobs import Refused
 from webapp.projects.access import projects_with, readable
@@ -104,20 +104,13 @@ def _checkpoint(text: str) -> Fields:
 
 
 def _directory(path: str) -> Fields:
-    if path not in BUNDLED and not _is_allowed(path):
+    if path not in BUNDLED and not (path.startswith("/") and is_in_model_folders(path)):
         listed = ", ".join(str(root) for root in settings.STARBOARD_MODEL_FOLDERS)
         raise Refused(
-            f"{path[:200] or 'Nothing'} is not a model of this installation. Choose one of {', '.join(BUNDLED)}, or a "
-            f"directory in {listed} (STARBOARD_MODEL_FOLDERS)."
+            f"{path[:200] or 'Nothing'} {NOT_IN_FOLDERS}. Choose one of {', '.join(BUNDLED)}, or a directory in "
+            f"{listed} (STARBOARD_MODEL_FOLDERS)."
         )
     return {"policy": PolicyKind.DIRECTORY, "model": path, "weights": _weights(path)}
-
-
-def _is_allowed(path: str) -> bool:
-    if not path.startswith("/") or "\0" in path:
-        return False
-    resolved = Path(path).resolve()
-    return any(resolved.is_relative_to(root.resolve()) for root in settings.STARBOARD_MODEL_FOLDERS)
 
 
 def _weights(path: str) -> str:

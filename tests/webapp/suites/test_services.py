@@ -143,7 +143,7 @@ def test_only_directories_of_the_configured_folders_are_evaluated(
     path: str, version: SuiteVersion, user: User, settings: Settings, tmp_path: Path
 ) -> None:
     settings.STARBOARD_MODEL_FOLDERS = [tmp_path / "models"]
-    with pytest.raises(Refused, match="is not a model of this installation"):
+    with pytest.raises(Refused, match="is not in a folder of models of this installation"):
         services.submit(version, {"policy": "directory", "directory": path}, user)
     folder = tmp_path / "models" / "mine"
     folder.mkdir(parents=True)
