@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.account_page.forms import ChangePasswordForm, ConfirmForm, EmailForm
 from webapp.accounts.tokens import working_tokens
+from webapp.actions import Action, show_or_act
 from webapp.audit.services import entries_of
 from webapp.identity_providers.identities import connectable, disconnect, identities_of
 from webapp.identity_providers.views import start_connecting
@@ -28,14 +28,7 @@ from webapp.whole_numbers import whole_number
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    """GET shows the page, POST does one of `ACTIONS`."""
-    user = cast(User, request.user)  # anonymous users are redirected to sign in
-    if request.method != "POST":
-        return _page(request, user)
-    action = request.POST.get("action", "")
-    if action not in ACTIONS:
-        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
-    return ACTIONS[action](request, user)
+    return show_or_act(request, _page, ACTIONS)
 
 
 def _change_email(request: HttpRequest, user: User) -> HttpResponse:
@@ -83,7 +76,7 @@ def _change_identities(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("account:page")
 
 
-ACTIONS: dict[str, Callable[[HttpRequest, User], HttpResponse]] = {
+ACTIONS: dict[str, Action] = {
     "email": _change_email,
     "password": _change_password,
     "identities": _change_identities,

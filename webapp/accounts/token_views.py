@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import cast
 
 from django import forms
 from django.contrib import messages
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.accounts.models import LONGEST_TOKEN_NAME, PersonalToken, Scope
 from webapp.accounts.tokens import MOST_TOKENS, new_token, revoke, working_tokens
+from webapp.actions import show_or_act
 from webapp.whole_numbers import whole_number
 
 LIFETIMES = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"))
@@ -33,16 +33,12 @@ class TokenForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """GET shows the page. POST creates a token and shows it, this once, or revokes one."""
-    user = cast(User, request.user)  # anonymous users are redirected to sign in
-    if request.method != "POST":
-        return _page(request, user, TokenForm())
-    action = request.POST.get("action", "")
-    if action == "create":
-        return _create(request, user)
-    if action == "revoke":
-        return _revoke(request, user)
-    return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
+    """POST creates a token and shows it, this once, or revokes one."""
+    return show_or_act(request, _new_page, {"create": _create, "revoke": _revoke})
+
+
+def _new_page(request: HttpRequest, user: User) -> HttpResponse:
+    return _page(request, user, TokenForm())
 
 
 def _create(request: HttpRequest, user: User) -> HttpResponse:

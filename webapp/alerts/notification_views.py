@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from webapp.actions import Action, show_or_act
 from webapp.alerts.deliveries import attempt, trial_message
 from webapp.alerts.mail import mail_is_configured
 from webapp.alerts.models import Delivery, NotificationSettings, Webhook, new_nonce
@@ -39,14 +40,7 @@ class WebhookForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def notifications(request: HttpRequest) -> HttpResponse:
-    """GET shows the page; POST performs one of `ACTIONS`."""
-    user = cast(User, request.user)  # anonymous users are redirected to sign in
-    if request.method != "POST":
-        return _page(request, user)
-    action = request.POST.get("action", "")
-    if action not in ACTIONS:
-        return HttpResponse(f"Unknown action {action[:40]!r}.", status=400, content_type="text/plain")
-    return ACTIONS[action](request, user)
+    return show_or_act(request, _page, ACTIONS)
 
 
 def _page(request: HttpRequest, user: User, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -146,10 +140,7 @@ def _back(fragment: str = "") -> HttpResponse:
     return answer
 
 
-Handler = Callable[[HttpRequest, User], HttpResponse]
-
-
-def _with_webhook(handle: Callable[[HttpRequest, User, Webhook], HttpResponse]) -> Handler:
+def _with_webhook(handle: Callable[[HttpRequest, User, Webhook], HttpResponse]) -> Action:
     """Looks the webhook up among the user's own."""
 
     def found(request: HttpRequest, user: User) -> HttpResponse:
@@ -164,7 +155,7 @@ def _with_webhook(handle: Callable[[HttpRequest, User, Webhook], HttpResponse]) 
     return found
 
 
-ACTIONS: dict[str, Handler] = {
+ACTIONS: dict[str, Action] = {
     "save": _save,
     "add": _add,
     "renew": _with_webhook(_renew),

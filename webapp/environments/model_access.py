@@ -25,11 +25,11 @@ SHIPPED = next(iter(BUNDLED.values())).parent
 
 def check_model(path: str) -> None:
     """`ModelError` for a model that the reader may not use, or that is none."""
-    check_place(path)
+    check_access(path)
     check_model_path(path)
 
 
-def check_place(path: str) -> None:
+def check_access(path: str) -> None:
     """`ModelError` for a path that the reader may not name. Workers and commands may name any."""
     user = reader()
     if user is None or path in BUNDLED or is_hub_id(path) or is_in_model_folders(path):
@@ -46,7 +46,7 @@ def check_place(path: str) -> None:
 
 def may_be_named(path: str) -> bool:
     try:
-        check_place(path)
+        check_access(path)
     except ModelError:
         return False
     return True

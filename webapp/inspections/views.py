@@ -12,7 +12,7 @@ from engine.environment_calls.helper import CallFailed
 from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED
 from engine.policies.model_shape import model_shape
-from webapp.environments.model_access import check_place
+from webapp.environments.model_access import check_access
 from webapp.worker_calls import ask_worker, is_alone
 from workers.app import INSPECT
 
@@ -34,7 +34,7 @@ def models(request: HttpRequest) -> HttpResponse:
 
 
 def _inspected(path: str) -> dict[str, Any]:
-    check_place(path)
+    check_access(path)
     if not is_alone():
         return ask_worker(INSPECT, path, seconds=SECONDS, what="models are inspected")
     from workers.model_inspections import inspect

@@ -20,6 +20,7 @@ from webapp.projects.access import can
 from webapp.projects.models import Role
 from webapp.runs.disk import disk_bytes
 from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.quotas import keep_usage
 from webapp.runs.states import TERMINAL
 from webapp.suites.models import SuiteEvaluation
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -91,6 +92,7 @@ def delete(run: Run, user: Actor) -> Deletion:
         # whoever resumes the run from now on waits, and then finds none
         if not Run.objects.filter(pk=run.pk, state__in=TERMINAL).update(archived_at=timezone.now()):
             return Deletion(done=False, problem=f"{run.name} is live again, so it was not deleted.")
+        keep_usage(run)
         for rows in (TrajectoryText, Trajectory, LostTrajectory, StepMetrics, StepGroups, RunEvent):
             rows.objects.filter(run_id=run.pk).delete()  # these by themselves, without loading them
         deleted = {"name": run.name, "project": run.project, "who": who(user), "freed": freed}

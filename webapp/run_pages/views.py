@@ -25,6 +25,7 @@ from webapp.runs.config_file import as_toml
 from webapp.runs.ingesting import is_elsewhere, reported_config
 from webapp.runs.labels import label, parse_tags
 from webapp.runs.models import DeletedRun, Run
+from webapp.runs.quotas import QuotaExceeded
 from webapp.runs.states import RunState
 from webapp.streamed import streamed
 from webapp.whole_numbers import whole_number
@@ -74,8 +75,11 @@ def control(request: HttpRequest, run_id: str) -> HttpResponse:
         done = position is not None and queue.reorder(run, _user(request), position)
         problem = "" if done else _refusal(run, action)
     elif action in ACTIONS:
-        done = ACTIONS[action](run, _user(request))
-        problem = "" if done else _refusal(run, action)
+        try:
+            done = ACTIONS[action](run, _user(request))
+            problem = "" if done else _refusal(run, action)
+        except QuotaExceeded as error:
+            done, problem = False, str(error)
     else:
         allowed = ", ".join([*ACTIONS, "queue_to", "rename"])
         return JsonResponse({"error": f"Unknown action {action[:40]!r}. Use one of: {allowed}."}, status=400)

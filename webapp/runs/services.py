@@ -29,7 +29,7 @@ from webapp.runs.lineage import join_lineage, may_start_from
 from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import without_moves
-from webapp.runs.quotas import check_launch
+from webapp.runs.quotas import check_launch, check_resume
 from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState, sources_of
 from webapp.updates import publish_run
 from workers.app import SUPERVISE
@@ -213,8 +213,10 @@ def request_pause(run: Run, user: Actor = None) -> bool:
 
 
 def request_resume(run: Run, user: Actor = None) -> bool:
-    """Resumes a paused run where it paused, or an ended one as a new attempt from its newest checkpoint."""
+    """Resumes a paused run where it paused, or an ended one as a new attempt from its newest checkpoint, which raises
+    `QuotaExceeded` as launching does."""
     if run.state in RESUMABLE and not run.imported_from:
+        check_resume(run, user)
         return record(run, user, "resume", resume_ended(run))
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
     return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TypedDict
 
@@ -52,9 +53,17 @@ def held_seconds(run: Run, starts: list[tuple[int, float]]) -> float:
 
 def device_hours_since(run: Run, since: float) -> float:
     """Of its devices, whatever they are, after the time `since`."""
+    return hours_since(*held_by(run), since)
+
+
+def held_by(run: Run) -> tuple[int, list[tuple[float, float]]]:
+    """How many devices the run holds, and from when to when each attempt held them."""
     attempts = events_of(run, RunStarted)
     devices, _ = _devices(run, attempts)
-    held = _held(run, [(started.seq, started.time) for started in attempts])
+    return devices, _held(run, [(started.seq, started.time) for started in attempts])
+
+
+def hours_since(devices: int, held: Iterable[Sequence[float]], since: float) -> float:
     return devices * sum(max(0.0, end - max(began, since)) for began, end in held) / 3600
 
 

@@ -15,6 +15,7 @@ from engine.sweeps.configurations import with_changes
 from webapp.audit.services import record
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
+from webapp.runs.quotas import QuotaExceeded, check_resume
 from webapp.runs.services import resume_ended, submit_run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps import proposals
@@ -81,8 +82,8 @@ def _live_count(sweep: Sweep) -> int:
 
 def _due(sweep: Sweep) -> Iterable[PlannedRun]:
     """What is to be queued, in order: again what failed, or what a user asked for; then what was never launched."""
-    ended = sweep.planned.filter(run__state__in=[RunState.STOPPED, *FAILURES], pruned="").select_related("run")
-    for row in list(ended):
+    ended = sweep.planned.filter(run__state__in=[RunState.STOPPED, *FAILURES], pruned="", problem="")
+    for row in list(ended.select_related("run")):
         failed = row.run is not None and row.run.state in FAILURES
         if row.again or (failed and row.retries < sweep.retries):
             yield row
@@ -127,6 +128,11 @@ def _name_of(row: PlannedRun, sweep: Sweep) -> str:
 
 def _queue_again(row: PlannedRun, run: Run, sweep: Sweep) -> bool:
     failed = run.state in FAILURES
+    try:
+        check_resume(run, sweep.owner)
+    except QuotaExceeded as error:
+        PlannedRun.objects.filter(pk=row.pk).update(problem=str(error), again=False)
+        return False
     queued = resume_ended(run, priority=sweep.priority)
     if queued:
         PlannedRun.objects.filter(pk=row.pk).update(again=False, retries=row.retries + failed)

@@ -158,7 +158,7 @@ def resume(sweep: Sweep, user: Actor = None) -> int:
                 "There is nothing to resume: every run has finished, or failed as often as its retries allow. Allow "
                 "more retries to queue those again."
             )
-        PlannedRun.objects.filter(pk__in=again).update(again=True)
+        PlannedRun.objects.filter(pk__in=again).update(again=True, problem="")
         sweep.planned.filter(run=None).update(problem="")
         _start_again(sweep)
         record_of(sweep, user, "go_on", runs=len(again) + waiting)

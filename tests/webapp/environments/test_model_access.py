@@ -31,8 +31,8 @@ Door = Callable[[Client, EnvironmentVersion, str], str]
 def folder(settings: Settings, tmp_path: Path) -> Path:
     """Of models, beside one that has a model and is not configured."""
     settings.STARBOARD_MODEL_FOLDERS = [tmp_path / "models"]
-    for place in ("models/mine", "elsewhere/theirs"):
-        made = tmp_path / place
+    for name in ("models/mine", "elsewhere/theirs"):
+        made = tmp_path / name
         made.mkdir(parents=True)
         for file in BUNDLED["tiny"].iterdir():
             (made / file.name).symlink_to(file)

@@ -14,13 +14,17 @@ from pytest_django import Settings
 from engine.config import RunConfig
 from engine.events import RunStarted
 from tests.webapp.event_rows import add_event
+from tests.webapp.members.people import join
 from tests.webapp.runs.rows import a_run
+from webapp.audit.services import entries_of
+from webapp.projects.models import Role, default_project
 from webapp.quotas.limits import limits_of
 from webapp.quotas.models import UserQuota
+from webapp.run_pages.removal import delete
 from webapp.runs import queue
-from webapp.runs.models import Run
+from webapp.runs.models import PastUsage, Run
 from webapp.runs.quotas import QuotaExceeded, used_by
-from webapp.runs.services import submit_run
+from webapp.runs.services import request_resume, submit_run
 from webapp.runs.states import RunState
 
 pytestmark = pytest.mark.django_db
@@ -136,3 +140,66 @@ def test_administrators_set_quotas_and_others_do_not(client: Client, browser: Cl
     own = UserQuota.objects.get(user=user)
     assert (own.runs_at_once, own.disk_gib, own.changed_by) == (2, None, "root")
     assert administrator.post("/account/quotas/", {"user": user.pk, "runs_at_once": "-1"}).status_code == 422
+
+
+def test_a_change_of_a_quota_is_in_the_audit_log_of_the_account(client: Client, browser: Client, user: User) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("root", is_staff=True))
+    for hours in ("20", "20", ""):
+        client.post("/account/quotas/", {"user": user.pk, "device_hours": hours})
+    logged = [(one["who"], one["description"], one["detail"]) for one in entries_of(user)]
+    assert logged == [
+        ("root", "changed quotas", "device_hours 20 → default"),
+        ("root", "changed quotas", "device_hours default → 20"),
+    ]
+    assert f"{user.get_username()}: changed quotas" in client.get("/account/quotas/").content.decode()
+    assert "device_hours default → 20" in browser.get("/account/").content.decode()
+
+
+def test_the_page_of_quotas_names_the_defaults(client: Client, settings: Settings, user: User) -> None:
+    client.force_login(User.objects.create_user("root", is_staff=True))
+    settings.STARBOARD_QUOTA_RUNS_AT_ONCE = 4
+    page = client.get("/account/quotas/").content.decode()
+    assert "4 at once, any number of device hours, and as much disk as there is." in page
+
+
+def test_resuming_an_ended_run_is_refused_as_launching_is(browser: Client, user: User) -> None:
+    join(user, Role.EDITOR, default_project())
+    run = a_run_of(user, RunState.STOPPED)
+    UserQuota.objects.create(user=user, device_hours=0)
+    page = browser.post(f"/runs/{run.pk}/control/", {"action": "resume"}, follow=True).content.decode()
+    assert "Your runs have used 0.0 of the 0 device hours" in page
+    answer = browser.post(f"/api/v1/runs/{run.pk}/control", {"action": "resume"}, "application/json")
+    assert (answer.status_code, "0 device hours" in answer.json()["error"]) == (403, True)
+    run.refresh_from_db()
+    assert run.state == RunState.STOPPED
+    UserQuota.objects.update(device_hours=1)
+    assert browser.post(f"/api/v1/runs/{run.pk}/control", {"action": "resume"}, "application/json").status_code == 200
+    run.refresh_from_db()
+    assert run.state == RunState.QUEUED
+
+
+def test_a_paused_run_is_resumed_whatever_is_used(ada: User) -> None:
+    run = a_run_of(ada, RunState.PAUSED)
+    Run.objects.filter(pk=run.pk).update(requested="pause")
+    UserQuota.objects.create(user=ada, device_hours=0)
+    assert request_resume(run, ada)
+
+
+def test_who_resumes_the_run_of_another_sees_whose_quota_is_used(ada: User) -> None:
+    run = a_run_of(ada, RunState.FAILED)
+    UserQuota.objects.create(user=ada, device_hours=0)
+    with pytest.raises(QuotaExceeded, match=r"The runs of ada have used 0\.0 of the 0 device hours that they may use"):
+        request_resume(run, User.objects.create_user("eve"))
+
+
+def test_hours_of_a_deleted_run_still_count(ada: User) -> None:
+    old, run = trained(ada, hours=10.0, ended_days_ago=31), trained(ada, hours=48.0, ended_days_ago=29)
+    before = used_by(ada.pk).device_hours
+    for one in (run, old):
+        one.refresh_from_db()
+        assert delete(one, ada).done
+    assert not Run.objects.exists()
+    assert used_by(ada.pk).device_hours == pytest.approx(before, abs=0.01)
+    assert before == pytest.approx(24.0, abs=0.01)
+    assert list(PastUsage.objects.values_list("run_id", flat=True)) == [run.pk], "of older ones nothing is kept"

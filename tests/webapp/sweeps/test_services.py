@@ -11,6 +11,7 @@ from engine.config import RunConfig
 from tests.webapp.sweeps.sweeping import BASE, KL, STEPS, a_sweep, end, finish, queued
 from webapp.audit.models import AuditEntry
 from webapp.environments.models import EnvironmentVersion
+from webapp.quotas.models import UserQuota
 from webapp.runs import queue
 from webapp.runs.models import Run
 from webapp.runs.services import request_stop, submit_run
@@ -214,3 +215,15 @@ def test_an_action_budget_that_solves_no_problem_is_refused_under_its_axis(lake:
     made = draft(base, {"axes": [{"type": "values", "field": "environments.0.max_turns", "values": [1, 5]}]})
     assert len(made.problems) == 1
     assert made.problems[0].startswith("environments.0.max_turns = 1: environments.0: No problem can be solved")
+
+
+def test_a_run_that_its_owner_s_quota_does_not_resume_says_why_and_is_tried_once(user: User) -> None:
+    sweep = a_sweep(user, at_once=1, plan={"axes": [STEPS], "seeds": [1]})
+    [run] = queued(sweep)
+    Run.objects.filter(pk=run.pk).update(state="failed")
+    UserQuota.objects.create(user=user, device_hours=0)
+    advance(sweep.pk)
+    row = sweep.planned.get(run=run)
+    run.refresh_from_db()
+    assert (run.state, row.again) == ("failed", False)
+    assert "have used 0.0 of the 0 device hours" in row.problem

@@ -14,6 +14,7 @@ from webapp.api.schemas import RunSummary, run_summary
 from webapp.runs import live_settings, services
 from webapp.runs.labels import label
 from webapp.runs.models import Run
+from webapp.runs.quotas import QuotaExceeded
 from webapp.runs.states import RunState
 
 resource = Resource(tag="Steering")
@@ -82,7 +83,11 @@ class Labels(Fields):
 )
 def control_run(call: Call, run: Run, body: Control) -> Annotated[dict[str, Any], RunSummary]:
     """Stop, pause, resume, checkpoint or archive a run."""
-    if not ACTIONS[body.action](run, call.user):
+    try:
+        done = ACTIONS[body.action](run, call.user)
+    except QuotaExceeded as error:
+        raise Problem(403, error.message, error.remedy) from None
+    if not done:
         state = RunState(run.state).label.lower()
         raise Problem(409, f"Cannot {body.action} a run that is {state}", "Retrieve the run and check its state.")
     run.refresh_from_db()

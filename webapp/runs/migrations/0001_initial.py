@@ -90,6 +90,17 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='PastUsage',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('run_id', models.CharField(max_length=10, unique=True)),
+                ('devices', models.PositiveIntegerField()),
+                ('held', models.JSONField()),
+                ('ended_at', models.DateTimeField(db_index=True)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
             name='Ingestion',
             fields=[
                 ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='ingestion', serialize=False, to='runs.run')),

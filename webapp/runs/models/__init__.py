@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.runs.models.ingestion import Ingestion
-from webapp.runs.models.listed import DeletedRun, ListedRun, RunTag
+from webapp.runs.models.listed import DeletedRun, ListedRun, PastUsage, RunTag
 from webapp.runs.models.recorded import (
     Alert,
     Checkpoint,
@@ -24,6 +24,7 @@ __all__ = [
     "Ingestion",
     "ListedRun",
     "MetricName",
+    "PastUsage",
     "RecordProblem",
     "Run",
     "RunEvent",

@@ -1,4 +1,5 @@
-"""What the list of runs needs besides the runs: their tags, what it searches and groups by, and deleted runs."""
+"""What the list of runs needs besides the runs: their tags, what it searches and groups by, and deleted runs
+with what they used."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -85,3 +87,16 @@ class DeletedRun(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class PastUsage(models.Model):
+    """When a run that was deleted held its devices, which counts towards the quota of its owner."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    run_id = models.CharField(max_length=10, unique=True)
+    devices = models.PositiveIntegerField()
+    held = models.JSONField()  # pairs of times, from when to when
+    ended_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"devices of the deleted run {self.run_id}"
