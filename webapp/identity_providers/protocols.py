@@ -31,14 +31,17 @@ def provider_of(request: HttpRequest, configured: IdentityProvider) -> Any:
 
 def app_of(configured: IdentityProvider) -> SocialApp:
     """Never saved."""
-    more = {"scope": list(configured.scopes)} if configured.scopes else {}
+    settings: dict[str, Any] = {}  # allauth's own for social providers, not all of which take PKCE
+    if configured.issuer:
+        server = configured.issuer.rstrip("/")
+        settings = {"server_url": server, "oauth_pkce_enabled": True, "scope": list(configured.scopes)}
     return SocialApp(
         provider="openid_connect" if configured.issuer else configured.key,
         provider_id=configured.key,
         name=configured.name,
         client_id=configured.client_id,
         secret=configured.client_secret,
-        settings={"server_url": configured.issuer.rstrip("/"), "oauth_pkce_enabled": True, **more},
+        settings=settings,
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from tests.e2e.chromium import CHROMIUM, shared_browser
@@ -59,3 +60,29 @@ def test_an_account_is_connected_with_its_password(origin: str, provider: OpenId
         page.get_by_role("button", name="Connect Example SSO").click()
         expect(page.get_by_text("Example SSO, grace@example.org")).to_be_visible()
         context.close()
+
+
+def grave(page: Page) -> list[str]:
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [one["id"] for one in found if one["impact"] in ("serious", "critical")]
+
+
+def test_the_pages_on_the_way_are_accessible(origin: str, provider: OpenIdServer) -> None:
+    with shared_browser() as browser:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"{origin}/accounts/login/")
+        problems = grave(page)
+        provider.claims["email_verified"] = False
+        page.get_by_role("button", name="Sign in with Example SSO").click()
+        expect(page.get_by_role("heading", name="You were not signed in through Example SSO")).to_be_visible()
+        problems += grave(page)
+        provider.claims["email_verified"] = True
+        page.get_by_role("link", name="Back to the sign-in page").click()
+        page.get_by_role("button", name="Sign in with Example SSO").click()
+        page.wait_for_url(f"{origin}/runs/")
+        page.goto(f"{origin}/account/")
+        expect(page.get_by_role("heading", name="Ways to sign in")).to_be_visible()
+        problems += grave(page)
+        context.close()
+    assert problems == []
