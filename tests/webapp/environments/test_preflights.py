@@ -36,7 +36,7 @@ def test_a_submitted_preflight_waits_with_the_configuration_of_its_version(
         ({"first_seed": "-1"}, "First seed: give a whole number from 0 to 900,000,000."),
         ({"player": "model"}, "Give the model"),
         ({"player": "model", "model": "--help"}, "Give the model"),
-        ({"player": "model", "model": "/nowhere/at/all"}, "does not exist"),
+        ({"player": "model", "model": "/nowhere/at/all"}, "is not in a folder of models"),
     ],
 )
 def test_what_is_not_accepted_is_named(

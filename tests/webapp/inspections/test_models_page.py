@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from engine.environment_calls.helper import CallFailed
 from engine.policies.model_paths import BUNDLED
@@ -18,6 +19,11 @@ WITHOUT_TOKENIZER = {
     "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 32, "intermediate_size": 64,
     "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "vocab_size": 300,
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(settings: Settings, tmp_path: Path) -> None:
+    settings.STARBOARD_MODEL_FOLDERS = [tmp_path]
 
 
 def page_of(browser: Client, path: str = "") -> str:
