@@ -319,6 +319,8 @@ def test_a_suspended_worker_that_resumes_is_fenced_off(workplace: Workplace) -> 
 
 def test_the_engine_receives_none_of_our_secrets(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "very secret")
+    monkeypatch.setenv("STARBOARD_OIDC_ISSUER", "https://login.example.org")
+    monkeypatch.setenv("STARBOARD_OIDC_CLIENT_ID", "starboard")
     monkeypatch.setenv("STARBOARD_OIDC_CLIENT_SECRET", "very secret")
     monkeypatch.setenv("VLLM_ALLOW_INSECURE_SERIALIZATION", "1")
     workplace.start_worker()
