@@ -156,6 +156,7 @@ RETIRED = (
 DEPENDS_ON_MEANING = {
     "answer", "benchmark", "question", "task", "game", "move", "round", "reasoning", "thought", "understood", "parts",
     "pull", "chosen", "start", "checkpoint", "closer", "wider", "the whole", "health", "signs", "format story",
+    "workspace", "team", "permission", "right", "superuser", "root",
 }  # fmt: skip
 
 

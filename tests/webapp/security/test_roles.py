@@ -94,7 +94,7 @@ def test_a_stranger_reads_nothing_of_a_project(route: str, db: None, client: Cli
     """Neither on its own pages nor in any list, search, total or suggestion."""
     world = make_world(name="unheard-of", text="unsaid")
     client.force_login(user_with(STRANGER, world))
-    text = client.get(address(route, world)).content.decode()
+    text = client.get(address(route, world)).getvalue().decode()
     assert "unheard-of" not in text
     assert "unsaid" not in text
     path = address(route, world)
@@ -117,7 +117,7 @@ def test_no_route_accepts_a_form_without_its_token(route: str, world: World) -> 
 
 @pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.anonymous == OPEN])
 def test_public_pages_reveal_nothing_about_the_installation(route: str, world: World, client: Client) -> None:
-    text = client.get(address(route, world)).content.decode()
+    text = client.get(address(route, world)).getvalue().decode()
     assert world.run.pk not in text
     assert world.run.name not in text
 
