@@ -26,6 +26,7 @@ COMMANDS = {
     "environments": ["benchmarks.environments"],
     "environment_pools": ["benchmarks.environments.pools"],
     "ingestion": ["benchmarks.ingestion"],
+    "imports": ["benchmarks.imports"],
     "recording": ["benchmarks.recording"],
     "run_lists": ["benchmarks.run_lists"],
     "trajectory_list": ["benchmarks.trajectory_list"],

@@ -177,6 +177,12 @@ def environment_calls_main(argv: list[str]) -> int:
     return serve_main(argv)
 
 
+def import_rollouts_main(argv: list[str]) -> int:
+    from engine.foreign.import_command import import_main
+
+    return import_main(argv)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "train": train_main,
     "evaluate": evaluate_main,
@@ -193,6 +199,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "preflight": preflight_main,
     "inspect-model": inspect_model_main,
     "export": export_main,
+    "import-rollouts": import_rollouts_main,
 }
 
 if __name__ == "__main__":

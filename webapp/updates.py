@@ -35,6 +35,10 @@ def evaluation_group(pk: int) -> str:
     return f"evaluation.{pk}"
 
 
+def import_group(pk: int) -> str:
+    return f"import.{pk}"
+
+
 def user_group(pk: int) -> str:
     return f"user.{pk}"
 
@@ -55,6 +59,11 @@ def publish_evaluation(pk: int) -> None:
     waits."""
     update = {"type": "evaluation.update", "evaluation": pk}
     _publisher().publish(evaluation_group(pk), f"evaluation {pk}", update)
+
+
+def publish_import(pk: int) -> None:
+    """Notifies open pages that the import has progressed. Never raises and never waits."""
+    _publisher().publish(import_group(pk), f"import {pk}", {"type": "import.update", "import": pk})
 
 
 def publish_user(pk: int) -> None:

@@ -28,6 +28,7 @@ urlpatterns = [
     path("runs/<str:run_id>/trajectories/", include("webapp.trajectories.urls")),
     path("runs/<str:run_id>/what-ifs/", include("webapp.whatif.urls")),
     path("runs/", include("webapp.launching.urls")),
+    path("imports/", include("webapp.launching.import_urls")),
     path("runs/", include("webapp.run_pages.urls")),
     path("models/", include("webapp.inspections.urls")),
     path("sweeps/", include("webapp.sweeps.urls")),

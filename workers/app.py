@@ -21,6 +21,7 @@ INSPECT = "workers.inspect_model"
 PREFLIGHT = "workers.preflight"
 EVALUATE = "workers.evaluate_checkpoint"
 EVALUATE_SUITE = "workers.evaluate_suite"
+IMPORT = "workers.import_rollouts"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 SEND_RESET_LINK = "workers.send_reset_link"
@@ -29,9 +30,9 @@ ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
-# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, facts of environments, two
-# calls that pages wait for, and runs that only check for a free slot
-SPARE_THREADS = 10
+# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, an import,
+# facts of environments, two calls that pages wait for, and runs that only check for a free slot
+SPARE_THREADS = 11
 # that play something for long: runs, evaluations on suites, and those of endpoints
 PLAYING_THREADS = sum(
     int(getattr(settings, f"STARBOARD_MAX_PARALLEL_{name}", 1)) for name in ("RUNS", "EVALUATIONS", "ENDPOINTS")

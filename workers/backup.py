@@ -25,7 +25,7 @@ from django.db import connection
 from engine.errors import StarboardError
 
 ABOUT, SQLITE, POSTGRESQL, SECRET = "about.json", "database.sqlite3", "database.pgdump", "secret_key"
-FOLDERS = ("evaluations", "preflights")  # of the data directory, besides the runs
+FOLDERS = ("evaluations", "imports", "preflights")  # of the data directory, besides the runs
 CHECKPOINTS = "checkpoints"
 NOT_COPIED = ("lock", "control.json", "heartbeat.json")
 

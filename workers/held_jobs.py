@@ -1,8 +1,8 @@
 """The life of a job (`webapp.jobs`) on the worker that holds it: taken when its lane has room, played by an engine
 process, ended with an outcome.
 
-No other worker adopts a job: when its worker is gone, its process is ended and it has failed. What differs between
-kinds is in their own modules, which `workers/job_kinds.py` lists.
+No other worker adopts a job: when its worker is gone, its process is ended and it has failed, or is queued again if its
+kind says so. What differs between kinds is in their own modules, which `workers/job_kinds.py` lists.
 """
 
 from __future__ import annotations
@@ -84,6 +84,10 @@ class HeldJob(ABC, Generic[AnyJob]):
     def failed(self, message: str, remedy: str = "") -> Outcome:
         return {"state": JobState.FAILED, "message": storable(f"{message} {remedy}" if remedy else message)}
 
+    def lost(self, message: str) -> Outcome:
+        """Of one whose worker is gone."""
+        return self.failed(message, self.again)
+
     def raised(self, error: Exception) -> Outcome:
         """Of one that this worker could not play."""
         return self.failed(f"{type(error).__name__}: {error}")
@@ -121,7 +125,7 @@ class HeldJob(ABC, Generic[AnyJob]):
             held = cls(job)
             if held._is_overdue() or lease.holder_is_dead(job.process.get("holder", "")):
                 sweep(job.process["cookie"], seconds=SWEEP_SECONDS)
-                held._end(held.failed(f"The worker that {cls.played} it no longer exists.", cls.again))
+                held._end(held.lost(f"The worker that {cls.played} it no longer exists."))
 
     @classmethod
     def _take(cls, pk: int) -> Self | None:
@@ -174,7 +178,7 @@ class HeldJob(ABC, Generic[AnyJob]):
             return {"state": JobState.STOPPED, "message": "Stopped on request."}
         if late:
             return self.timed_out()
-        return self.failed("The worker was shut down.", self.again) if shutdown else None
+        return self.lost("The worker was shut down.") if shutdown else None
 
     def _is_overdue(self) -> bool:
         longest = timedelta(seconds=self.seconds() + 2 * SWEEP_SECONDS)

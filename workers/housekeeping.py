@@ -1,4 +1,5 @@
-"""Removes rows of pruned checkpoints, expired sessions and directories of deleted runs, and empties SQLite's log."""
+"""Removes rows of pruned checkpoints, expired sessions, directories of deleted runs and leftover uploads, and empties
+SQLite's log."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from webapp.run_pages import removal
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.bridge import drop_lost_checkpoints
+from workers.imports import remove_orphans
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +22,7 @@ def run_housekeeping() -> None:
         drop_lost_checkpoints(run)
     call_command("clearsessions")
     removal.sweep()
+    remove_orphans()
     empty_write_ahead_log()
 
 

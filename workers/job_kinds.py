@@ -6,8 +6,15 @@ from typing import Any
 
 from workers.evaluations import HeldEvaluation
 from workers.held_jobs import HeldJob
+from workers.imports import HeldImport
 from workers.preflights import HeldPreflight
 from workers.suite_evaluations import HeldSuiteEvaluation
 from workers.what_if import HeldWhatIf
 
-KINDS: tuple[type[HeldJob[Any]], ...] = (HeldWhatIf, HeldPreflight, HeldEvaluation, HeldSuiteEvaluation)
+KINDS: tuple[type[HeldJob[Any]], ...] = (
+    HeldWhatIf,
+    HeldPreflight,
+    HeldEvaluation,
+    HeldSuiteEvaluation,
+    HeldImport,
+)

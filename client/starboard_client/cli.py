@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from starboard_client import commands
 from starboard_client.errors import AuthenticationError, StarboardError
+from starboard_client.import_commands import add_imports
 from starboard_client.leaderboard_commands import add_leaderboard
 from starboard_client.output import note
 from starboard_client.suite_commands import add_evaluations, add_suites
@@ -61,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     add_suites(nouns)
     add_evaluations(nouns)
     add_leaderboard(nouns)
+    add_imports(nouns)
     return root
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
+from starboard_client.imports import ImportCalls
 from starboard_client.models import (
     Alert,
     Entry,
@@ -38,7 +39,7 @@ TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls, SuiteCalls, ReportCalls):
+class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.

@@ -58,6 +58,12 @@ class Transport:
         headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"}
         return self._request("POST", path, content=gzip.compress(b"".join(lines), 5), headers=headers, repeatable=True)
 
+    def post_file(self, path: str, body: bytes, *, key: str, **parameters: str) -> Any:
+        """Compressed; sent again, it is the same request by its `key`."""
+        headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", KEY: key}
+        packed = gzip.compress(body, 5, mtime=0)  # the same bytes each time: the key stands for one body
+        return self._request("POST", path, content=packed, headers=headers, params=parameters)
+
     def download(self, path: str, **parameters: str | int | None) -> Iterator[bytes]:
         """An answer of any size, part by part. It is not asked for again once it has begun."""
         given = {name: value for name, value in parameters.items() if value is not None}

@@ -1,11 +1,16 @@
-"""A run directory made from foreign rollouts: trajectory files and events as the engine would have written them."""
+"""A run directory made from foreign rollouts: trajectory files and events as the engine would have written them.
+
+An import that was interrupted can be repeated from the same sources: files that are complete stay as they are, and
+`events.jsonl`, which is written last, gets its name only once it is complete.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from statistics import fmean, pstdev, stdev
@@ -29,8 +34,10 @@ def _many(count: int, one: str, more: str = "") -> str:
 class Report:
     """The result of an import. `errors` has file, line number and reason of the first `MOST_LISTED`."""
 
+    lines: int = 0  # that have been read, without empty ones
     rollouts: int = 0
     failed: int = 0
+    written: int = 0  # trajectories that are in files
     unscored: int = 0
     steps: list[int] = field(default_factory=list)
     environments: list[str] = field(default_factory=list)
@@ -55,16 +62,21 @@ class Source:
     lines: Iterable[bytes | str]
 
 
-def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split | None = None) -> Report:
+Progress = Callable[[Report], None]
+
+
+def import_rollouts(
+    sources: Sequence[Source], directory: Path, *, split: Split | None = None, progress: Progress = lambda _: None
+) -> Report:
     """Reads all sources into `directory`, which gets trajectory files and `events.jsonl`; nothing if no line is valid.
 
     `split` is for rollouts without one; by default, those with `metadata` about an environment are held-out, as RAGEN
-    exports them, and the others are training rollouts.
+    exports them, and the others are training rollouts. `progress` is called for each line and each file.
     """
     report = Report()
     steps: dict[tuple[int, Split], list[Rollout]] = {}
     for source in sources:
-        for rollout in _read(source, report):
+        for rollout in _read(source, report, progress):
             step = rollout.step if rollout.step is not None else _step_of_name(source.name)
             chosen = rollout.split or split or ("validation" if "env_id" in rollout.facts else "train")
             steps.setdefault((step, chosen), []).append(rollout)
@@ -72,14 +84,17 @@ def import_rollouts(sources: Sequence[Source], directory: Path, *, split: Split 
             report.unscored += rollout.score is None
     report.steps = sorted({step for step, _ in steps})
     if steps:
-        _write(steps, directory, report)
+        _write(steps, directory, report, progress)
+    progress(report)
     return report
 
 
-def _read(source: Source, report: Report) -> Iterator[Rollout]:
+def _read(source: Source, report: Report, progress: Progress) -> Iterator[Rollout]:
     for number, line in enumerate(source.lines, start=1):
         if not line.strip():
             continue
+        report.lines += 1
+        progress(report)
         try:
             yield read_rollout(line)
         except NoRollout as error:
@@ -94,7 +109,7 @@ def _step_of_name(name: str) -> int:
     return int(stem) if stem.isascii() and stem.isdigit() and len(stem) < 10 else 0
 
 
-def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, report: Report) -> None:
+def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, report: Report, progress: Progress) -> None:
     environments: Counter[str] = Counter()
     with _Events(directory) as events:
         last = max(report.steps)
@@ -104,7 +119,10 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
             records = list(_records(step, split, rollouts))
             environments.update(record["environment"] for record in records)
             file = f"trajectories/{split}/step_{step}.jsonl.zst"
-            write_trajectory_file(directory / file, records)
+            if not (directory / file).exists():
+                write_trajectory_file(directory / file, records)
+            report.written += len(records)
+            progress(report)
             if split == "train":
                 metrics = _metrics(records)
                 assessor.add_step(step, metrics)
@@ -120,14 +138,20 @@ def _write(steps: dict[tuple[int, Split], list[Rollout]], directory: Path, repor
 class _Events:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self.file = (directory / "events.jsonl").open("xb")
+        self.path = directory / "events.jsonl"
+        self.file = self.path.with_name("events.jsonl.part").open("wb")
         self.seq = 0
 
     def __enter__(self) -> _Events:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.file.flush()
+            os.fsync(self.file.fileno())
         self.file.close()
+        if kind is None:
+            Path(self.file.name).replace(self.path)
 
     def emit(self, event: Event) -> None:
         self.seq += 1
@@ -138,19 +162,21 @@ class _Events:
 def _records(step: int, split: str, rollouts: list[Rollout]) -> Iterator[Record]:
     groups: dict[tuple[str, str], int] = {}
     taken: set[tuple[str, int, int]] = set()
+    following: dict[tuple[str, int, int], int] = {}  # those before it are taken, from the member that was asked for
     scores: dict[tuple[str, str], list[float]] = {}
     for rollout in rollouts:
         scores.setdefault((rollout.environment, rollout.group), []).append(rollout.score or 0.0)
+    stds = {key: stdev(found) if len(found) > 1 else None for key, found in scores.items()}
     for rollout in rollouts:
         key = (rollout.environment, rollout.group)
         group = groups.setdefault(key, len(groups))
-        member = rollout.member or 0
+        wanted = (rollout.environment, group, rollout.member or 0)
+        member = following.get(wanted, rollout.member or 0)
         while (rollout.environment, group, member) in taken:
             member += 1
+        following[wanted] = member + 1
         taken.add((rollout.environment, group, member))
-        group_scores = scores[key]
-        group_std = stdev(group_scores) if len(group_scores) > 1 else None
-        yield record_of_rollout(rollout, step=step, split=split, group=group, member=member, group_std=group_std)
+        yield record_of_rollout(rollout, step=step, split=split, group=group, member=member, group_std=stds[key])
 
 
 def _metrics(records: list[Record]) -> dict[str, float]:

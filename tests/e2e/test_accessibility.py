@@ -21,7 +21,7 @@ from tests.builders.suites import suite_evaluation
 from tests.builders.trained_run import run_of, trained_once
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
-from tests.webapp.launching.test_import import upload
+from tests.webapp.launching.test_import import imported as import_rollouts
 from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
 from tests.webapp.world import ALERT_SEQ, World, make_world
@@ -56,6 +56,7 @@ PARTS = {
     "runs/<str:run_id>/config/differences/",
     "sweeps/<int:pk>/results/",
     "evaluations/<int:pk>/results/",
+    "imports/<int:pk>/progress/",
     "queue/rows/",
     "reports/<int:pk>/download/",  # a file
 }
@@ -87,7 +88,7 @@ def pages(trained: Path, transactional_db: None, settings: Settings, tmp_path: P
     world, run = make_world(), run_of(trained)
     client = Client()
     client.force_login(world.user)
-    upload(client, verl(score=1), verl(score=0), "{")
+    import_rollouts(client, verl(score=1), verl(score=0), "{")
     imported = Run.objects.get(preset="imported")
     index_run(imported.pk)
     return [*of_runs(world, run, imported), *of_trajectories(world, run), *of_others(world, run), *dialogs(run)]
@@ -124,7 +125,7 @@ def of_others(world: World, run: Run) -> list[View]:
         View("/evaluations/"),
         View(evaluation), View(f"{evaluation}episodes/"), View(f"{evaluation}episodes/0/0/0/"),
         View(f"/evaluations/side-by-side/?first={world.evaluation.pk}&other={world.evaluation.pk}"),
-        View("/models/?path=tiny"),
+        View("/models/?path=tiny"), View(f"/imports/{world.rollouts.pk}/"),
         View("/sweeps/"), View("/sweeps/new/?preset=slip_rate"), View(f"/sweeps/{world.sweep.pk}/"),
         View("/queue/"),
         View("/environments/"), View(environment), View(f"{environment}edit/"), View(f"{environment}preflight/"),

@@ -26,6 +26,7 @@ from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.environments.services import define
 from webapp.evaluations.models import Evaluation
 from webapp.jobs import JobState
+from webapp.launching.models import RolloutImport
 from webapp.panels.models import PanelLayout
 from webapp.reports.markdown import KINDS
 from webapp.reports.models import Report
@@ -56,6 +57,7 @@ class World:
     sweep: Sweep
     evaluation: SuiteEvaluation
     report: Report
+    rollouts: RolloutImport
 
 
 def make_world(*, name: str = "a run", text: str = "some text", texts: list[str] | None = None) -> World:
@@ -81,7 +83,16 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
         sweep=_add_sweep(run, name, text),
         evaluation=_add_evaluation(run, text),
         report=_add_report(run, trajectories[0], name, text),
+        rollouts=_add_import(user, name, text),
     )
+
+
+def _add_import(user: User, name: str, text: str) -> RolloutImport:
+    """One that failed, with a rejected line."""
+    return RolloutImport.objects.create(
+        owner=user, name=name[:80], files=[text[:200]], bytes=2, lines=1, read=1, rejected=1, upload="0" * 32,
+        errors=[[text[:200], 1, text]], state=JobState.FAILED, message=text,
+    )  # fmt: skip
 
 
 def _add_evaluation(run: Run, text: str) -> SuiteEvaluation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any
 
 from django.http import HttpRequest
@@ -37,6 +38,26 @@ def raw_body(request: HttpRequest, most: int) -> bytes:
     if length > most or len(request.body) > most:
         raise Problem(413, f"The body has {length:,} bytes; the limit is {most:,}", "Send less at once.")
     return request.body
+
+
+def unpacked_body(request: HttpRequest, most: int, most_unpacked: int) -> bytes:
+    """A body that may be compressed with gzip."""
+    body = raw_body(request, most)
+    encoding = request.headers.get("Content-Encoding", "identity").lower()
+    if encoding == "identity":
+        return body
+    if encoding != "gzip":
+        raise Problem(415, f"The Content-Encoding is {encoding[:20]!r}; allowed are gzip and identity", "Use gzip.")
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        found = unpacker.decompress(body, most_unpacked)
+    except zlib.error:
+        raise Problem(400, "The body is not gzip", "Send it as Content-Encoding says.") from None
+    if unpacker.unconsumed_tail:
+        raise Problem(413, f"The body unpacks to more than {most_unpacked:,} bytes", "Send less at once.")
+    if not unpacker.eof:
+        raise Problem(400, "The compressed body is cut off", "Send it again.")
+    return found
 
 
 def refuse_query(request: HttpRequest, endpoint: Endpoint) -> None:

@@ -86,6 +86,7 @@ KINDS = {  # by model
     "suiteevaluation": "evaluation",
     "sweep": "sweep",
     "report": "report",
+    "rolloutimport": "import",
     "project": "project",
     "user": "account",
 }

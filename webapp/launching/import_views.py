@@ -1,69 +1,82 @@
-"""The form that imports rollouts."""
+"""The form that uploads rollouts, and the page of their import."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from engine.events import Split
-from engine.foreign.run_directory import Report, Source
-from webapp.launching.importing import MOST_FILES, MOST_MEGABYTES, import_run
+from webapp.jobs import Refused
+from webapp.launching import uploads
+from webapp.launching.models import RolloutImport
+from webapp.launching.uploads import MOST_FILES, MOST_MEGABYTES, NoRoom, Upload
 from webapp.members.choices import project_for_new
+from webapp.projects.access import fetch, readable
+from webapp.projects.models import Role
 
-SPLITS: dict[str, Split | None] = {"": None, "train": "train", "validation": "validation"}
-ERRORS_SHOWN = 20
+EARLIER = 10
+ERRORS_SHOWN = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_form(request: HttpRequest) -> HttpResponse:
-    """GET shows the form. POST imports the files and redirects to the new run, or shows why no line could be read."""
+    """GET shows the form. POST stores the files for a worker and redirects to the page of their import."""
     project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method != "POST":
         return _form(request)
-    files = request.FILES.getlist("file")
-    if problem := _problem(files):
-        return _form(request, problem=problem)
-    run, report = import_run(
-        [Source(name=file.name or "file", lines=file) for file in files],
-        origin=", ".join(file.name or "file" for file in files),
-        name=request.POST.get("name", ""),
-        owner=request.user,
-        project=project,
-        split=SPLITS.get(request.POST.get("split", "")),
-    )
-    if run is None:
-        return _form(request, problem="The files contain no rollouts, so no run was created.", report=report)
-    if report.failed:
-        messages.warning(request, f"{report.failed} lines could not be read. They are listed in the import log below.")
-    return redirect("runs:detail", run.pk)
+    files = [Upload(name=file.name or "file", parts=file.chunks()) for file in request.FILES.getlist("file")]
+    name, split = request.POST.get("name", ""), request.POST.get("split", "")
+    try:
+        made = uploads.accept(files, request.user, project=project, name=name, split=split)
+    except NoRoom as refused:
+        return _form(request, problem=str(refused), status=507)
+    except Refused as refused:
+        return _form(request, problem=str(refused), status=422)
+    return redirect("imports:detail", made.pk)
 
 
-def _problem(files: list[UploadedFile[bytes]]) -> str:
-    if not files:
-        return "Choose at least one file."
-    if len(files) > MOST_FILES:
-        return f"{len(files)} files selected; the limit is {MOST_FILES}. Concatenate some of them."
-    size = sum(file.size or 0 for file in files)
-    if size > MOST_MEGABYTES * 1_000_000:
-        return (
-            f"The files have {size / 1_000_000:.0f} MB; the limit of this form is {MOST_MEGABYTES} MB. "
-            "Use `python manage.py import_rollouts`, which has no limit."
-        )
-    return ""
+@require_safe
+def detail(request: HttpRequest, pk: int) -> HttpResponse:
+    return render(request, "launching/import_page.html", _context(_import(pk)))
 
 
-def _form(request: HttpRequest, *, problem: str = "", report: Report | None = None) -> HttpResponse:
+@require_safe
+def progress(request: HttpRequest, pk: int) -> HttpResponse:
+    """The parts of the page that change."""
+    return render(request, "launching/_import_refreshed.html", _context(_import(pk)))
+
+
+@require_POST
+def stop(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _import(pk, needs=Role.EDITOR)
+    if not uploads.stop(found, request.user):
+        messages.warning(request, "There is nothing to stop: the import is over.")
+    return redirect("imports:detail", found.pk)
+
+
+def _import(pk: int, needs: Role = Role.VIEWER) -> RolloutImport:
+    return fetch(RolloutImport.objects.select_related("owner", "run"), needs=needs, pk=pk)
+
+
+def _context(found: RolloutImport) -> dict[str, Any]:
+    return {
+        "import": found,
+        "errors": found.errors[:ERRORS_SHOWN],
+        "more_errors": max(0, found.rejected - ERRORS_SHOWN),
+        "done": found.read + found.written,
+        "work": found.lines + max(found.written, found.lines - found.rejected),
+    }
+
+
+def _form(request: HttpRequest, *, problem: str = "", status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {
         "problem": problem,
-        "errors": report.errors[:ERRORS_SHOWN] if report else [],
-        "failed": report.failed if report else 0,
         "name": request.POST.get("name", "")[:80],
         "most_megabytes": MOST_MEGABYTES,
         "most_files": MOST_FILES,
+        "earlier": readable(RolloutImport.objects.select_related("run"))[:EARLIER],
     }
-    return render(request, "launching/import.html", context, status=422 if problem else 200)
+    return render(request, "launching/import.html", context, status=status)

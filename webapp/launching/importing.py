@@ -13,18 +13,17 @@ from django.utils import timezone
 from engine.events import Split
 from engine.foreign.records import UNNAMED
 from engine.foreign.run_directory import Report, Source, as_log, import_rollouts
-from webapp.audit.services import record
+from webapp.audit.services import Actor, record
 from webapp.members.choices import project_for_new
 from webapp.projects.models import Project
 from webapp.runs.indexing import enqueue_index
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
+from webapp.runs.models.run import new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.states import RunState
 
 PRESET = "imported"
-MOST_MEGABYTES = 64
-MOST_FILES = 100
 
 
 def import_run(
@@ -40,35 +39,47 @@ def import_run(
 
     `origin` names the files. The run's steps and trajectories appear when a worker has indexed it.
     """
-    run = Run(
-        name=name.strip()[:80] or generated_name(),
-        preset=PRESET,
-        imported_from=origin[:200],
-        owner=owner if isinstance(owner, User) else None,
-        state=RunState.FINISHED,
-        project=project or project_for_new(owner),
-    )
+    run = new_run(origin=origin, name=name, owner=owner, project=project or project_for_new(owner))
     try:
         report = import_rollouts(sources, run.directory, split=split)
         if not report.rollouts:
             return None, report
         (run.directory / "engine.log").write_text(as_log(report))
-        run.config = _config(report)
-        run.state_reason = report.summary()
-        run.step = run.total_steps = max(report.steps)
-        run.finished_at = timezone.now()
-        join_lineage(run)
-        run.save(force_insert=True)
-        record(run, owner, "import", files=run.imported_from)
+        save_run(run, owner, steps=report.steps, environments=report.environments, summary=report.summary())
     except BaseException:
         shutil.rmtree(run.directory, ignore_errors=True)
         raise
-    transaction.on_commit(lambda: enqueue_index(run.pk))
     return run, report
 
 
-def _config(report: Report) -> dict[str, Any]:
+def new_run(
+    *, origin: str, name: str, owner: User | AnonymousUser | None, project: Project, key: str | None = None
+) -> Run:
+    """Not saved."""
+    return Run(
+        pk=key or new_run_id(),
+        name=name.strip()[:80] or generated_name(),
+        preset=PRESET,
+        imported_from=origin[:200],
+        owner=owner if isinstance(owner, User) else None,
+        state=RunState.FINISHED,
+        project=project,
+    )
+
+
+def save_run(run: Run, actor: Actor, *, steps: list[int], environments: list[str], summary: str) -> None:
+    """With the facts of the report on its files, which a worker indexes then."""
+    run.config = _config(steps, environments)
+    run.state_reason = summary
+    run.step = run.total_steps = max(steps)
+    run.finished_at = timezone.now()
+    join_lineage(run)
+    run.save(force_insert=True)
+    record(run, actor, "import", files=run.imported_from)
+    transaction.on_commit(lambda: enqueue_index(run.pk))
+
+
+def _config(steps: list[int], environments: list[str]) -> dict[str, Any]:
     """The part of a configuration that lists of runs read; the files do not contain the real one."""
-    names = report.environments or [UNNAMED]
-    environments = [{"tag": name, "kind": UNNAMED} for name in names]
-    return {"preset": PRESET, "steps": max(report.steps), "environments": environments, "model": {"path": ""}}
+    tags = [{"tag": name, "kind": UNNAMED} for name in environments or [UNNAMED]]
+    return {"preset": PRESET, "steps": max(steps), "environments": tags, "model": {"path": ""}}

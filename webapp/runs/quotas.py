@@ -63,6 +63,12 @@ def _check(user_id: int, runs: str, who: str) -> None:
     _check_disk(user_id, limits, runs)
 
 
+def check_disk(user_id: int | None) -> None:
+    """The same of what trains nothing and is stored."""
+    if user_id is not None:
+        _check_disk(user_id, limits_of(user_id), "Your runs")
+
+
 def _check_hours(user_id: int, limits: Limits, runs: str, who: str) -> None:
     if limits.device_hours is None:
         return

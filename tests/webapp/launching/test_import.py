@@ -1,8 +1,12 @@
-"""Importing rollouts by form and by command: a readable run, and a report of every line that could not be read."""
+"""Importing rollouts by form and by command: a readable run, and a report of every line that could not be read. A real
+engine process reads the uploads."""
 
 from __future__ import annotations
 
 import json
+import stat
+import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +17,21 @@ from django.test import Client
 from pytest_django import Settings
 
 from tests.engine.foreign.test_rollouts import ragen, verl
-from webapp.launching import import_views
+from webapp.launching import uploads
+from webapp.launching.models import RolloutImport, imports_folder
+from webapp.quotas.models import UserQuota
 from webapp.runs.models import Run
+from workers.imports import HeldImport, remove_orphans
 from workers.tasks import index_run
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
 def _folder(settings: Settings, tmp_path: Path) -> None:
+    settings.STARBOARD_DATA_DIR = tmp_path
     settings.RUNS_DIR = str(tmp_path / "runs")
+    settings.STARBOARD_ENGINE_COMMAND = None
 
 
 @pytest.fixture
@@ -31,17 +40,43 @@ def browser(client: Client, django_user_model: Any) -> Client:
     return client
 
 
+def played(found: RolloutImport) -> RolloutImport:
+    assert HeldImport.play(found.pk, threading.Event())
+    found.refresh_from_db()
+    return found
+
+
+def imported(browser: Client, *lines: str, name: str = "20.jsonl", **fields: str) -> RolloutImport:
+    assert upload(browser, *lines, name=name, **fields).status_code == 302
+    return played(RolloutImport.objects.latest("pk"))
+
+
 def upload(browser: Client, *lines: str, name: str = "20.jsonl", **fields: str) -> Any:
     return browser.post("/runs/import/", {"file": SimpleUploadedFile(name, "\n".join(lines).encode()), **fields})
 
 
-def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Client) -> None:
-    answer = upload(browser, verl(score=1), verl(score=0), "{")
+def test_an_upload_is_answered_at_once_and_becomes_a_finished_run_with_trajectories_to_read(browser: Client) -> None:
+    answer = upload(browser, verl(score=1), verl(score=0), "{", "")
+    waiting = RolloutImport.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/imports/{waiting.pk}/")
+    assert (waiting.state, waiting.lines, Run.objects.count()) == ("queued", 3, 0)
+    page = browser.get(answer["Location"]).content.decode()
+    assert "0 of 3 lines read" in page and "Waits for a worker" in page
+    done = played(waiting)
     run = Run.objects.get()
-    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/")
+    assert (done.state, done.run, done.read, done.accepted, done.rejected, done.written) == (
+        "finished",
+        run,
+        3,
+        2,
+        1,
+        2,
+    )
+    page = browser.get(f"/imports/{done.pk}/progress/").content.decode()
+    assert "20.jsonl line 3: it is not JSON" in page and f"/runs/{run.pk}/" in page
     assert (run.state, run.preset, run.imported_from) == ("finished", "imported", "20.jsonl")
-    waiting = browser.get(f"/runs/{run.pk}/").content.decode()
-    assert "<h2>Indexing</h2>" in waiting and "20.jsonl line 3: it is not JSON" in waiting
+    waiting_page = browser.get(f"/runs/{run.pk}/").content.decode()
+    assert "<h2>Indexing</h2>" in waiting_page and "20.jsonl line 3: it is not JSON" in waiting_page
     index_run(run.pk)
     page = browser.get(f"/runs/{run.pk}/").content.decode()
     assert "<h2>Indexing</h2>" not in page and "step 20" in page
@@ -52,8 +87,49 @@ def test_an_upload_becomes_a_finished_run_with_trajectories_to_read(browser: Cli
     assert run.steps.get().metrics["reward/mean"] == 0.5
 
 
+def test_the_files_of_an_upload_are_private_and_removed_when_it_has_ended(browser: Client) -> None:
+    upload(browser, verl())
+    waiting = RolloutImport.objects.get()
+    assert stat.S_IMODE(waiting.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((waiting.folder / "0.jsonl").stat().st_mode) == 0o600
+    played(waiting)
+    assert list(imports_folder().iterdir()) == []
+
+
+def test_a_stopped_import_leaves_neither_files_nor_a_run(browser: Client, tmp_path: Path) -> None:
+    upload(browser, verl())
+    waiting = RolloutImport.objects.get()
+    browser.post(f"/imports/{waiting.pk}/stop/")
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.folder.exists()) == ("stopped", False)
+    assert not HeldImport.play(waiting.pk, threading.Event())
+    assert not Run.objects.exists() and not list((tmp_path / "runs").glob("*"))
+    again = browser.post(f"/imports/{waiting.pk}/stop/", follow=True)
+    assert "There is nothing to stop" in again.content.decode()
+
+
+def test_a_user_whose_disk_quota_is_used_up_cannot_upload(browser: Client) -> None:
+    UserQuota.objects.create(user=browser.get("/imports/").wsgi_request.user, disk_gib=0)
+    answer = upload(browser, verl())
+    assert answer.status_code == 422 and "GiB of disk" in answer.content.decode()
+    assert not RolloutImport.objects.exists() and not imports_folder().exists()
+
+
+def test_an_upload_that_a_killed_site_has_left_is_removed_after_a_day(
+    browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(browser, verl())
+    left = imports_folder() / "left"
+    left.mkdir()
+    remove_orphans()
+    assert left.exists()
+    monkeypatch.setattr("workers.imports.ORPHANED_AFTER", timedelta(seconds=-1))
+    remove_orphans()
+    assert not left.exists() and RolloutImport.objects.get().folder.exists()
+
+
 def test_an_imported_chat_is_exported_unchanged(browser: Client) -> None:
-    upload(browser, ragen())
+    imported(browser, ragen())
     run = Run.objects.get()
     index_run(run.pk)
     answer: Any = browser.get(f"/runs/{run.pk}/trajectories/export.jsonl")
@@ -62,7 +138,7 @@ def test_an_imported_chat_is_exported_unchanged(browser: Client) -> None:
 
 
 def test_other_pages_work_for_a_run_without_a_configuration(browser: Client) -> None:
-    upload(browser, verl(score=1), ragen())
+    imported(browser, verl(score=1), ragen())
     run = Run.objects.get()
     index_run(run.pk)
     for path in (
@@ -75,9 +151,10 @@ def test_other_pages_work_for_a_run_without_a_configuration(browser: Client) -> 
 def test_a_file_without_a_valid_line_creates_no_run_and_lists_the_invalid_lines(
     browser: Client, tmp_path: Path
 ) -> None:
-    answer = upload(browser, "{", '{"output": 3}')
-    assert answer.status_code == 422
-    page = answer.content.decode()
+    found = imported(browser, "{", '{"output": 3}')
+    assert (found.state, found.rejected, found.run) == ("failed", 2, None)
+    page = browser.get(f"/imports/{found.pk}/").content.decode()
+    assert "no run was created" in page
     assert "20.jsonl line 1: it is not JSON" in page and "line 2: it has no text under output" in page
     assert not Run.objects.exists()
     assert not list((tmp_path / "runs").glob("*"))
@@ -86,10 +163,11 @@ def test_a_file_without_a_valid_line_creates_no_run_and_lists_the_invalid_lines(
 def test_an_upload_that_is_too_large_is_refused_with_the_command_to_use(
     browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_views, "MOST_MEGABYTES", 0)
+    monkeypatch.setattr(uploads, "MOST_MEGABYTES", 0)
     answer = upload(browser, verl())
     assert answer.status_code == 422
     assert "manage.py import_rollouts" in answer.content.decode()
+    assert list(imports_folder().iterdir()) == []
 
 
 def test_a_file_is_required(browser: Client) -> None:
@@ -118,9 +196,9 @@ def test_the_command_reports_a_missing_file(tmp_path: Path) -> None:
 
 def test_hostile_file_and_environment_names_are_escaped(browser: Client) -> None:
     line = json.dumps({"output": "<script>h01</script>", "score": 1, "environment": "<script>alert('h02')</script>"})
-    upload(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
+    found = imported(browser, line, "<script>h03</script>", name="<img src=x onerror=alert(1)>.jsonl")
     run = Run.objects.get()
     index_run(run.pk)
-    for path in (f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
+    for path in (f"/imports/{found.pk}/", f"/runs/{run.pk}/", "/runs/", f"/runs/{run.pk}/trajectories/"):
         page = browser.get(path).content.decode()
         assert "<script>alert" not in page and "<script>h" not in page and "<img src=x" not in page

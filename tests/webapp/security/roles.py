@@ -100,6 +100,9 @@ HTTP: dict[str, Row] = {
     "runs/quick-start/": Row(get=405, post=400),
     "runs/new/": Row(get=200, post=302, reads=SOMEWHERE, acts=SOMEWHERE),
     "runs/import/": Row(get=200, post=422, reads=SOMEWHERE, acts=SOMEWHERE),
+    "imports/<int:pk>/": Row(get=200, reads=VIEWER),
+    "imports/<int:pk>/progress/": Row(get=200, reads=VIEWER),
+    "imports/<int:pk>/stop/": Row(get=405, post=302, acts=EDITOR),
     "runs/presets/": Row(get=405, post=422),  # without a name
     "runs/presets/<int:pk>/delete/": Row(get=405, post=404, reads=EACH, acts=EACH),  # somebody else's, or none
     "runs/check/": Row(get=405, post=200),
@@ -213,6 +216,9 @@ HTTP: dict[str, Row] = {
     "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/outcomes": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/control": Row(anonymous=JSON_401, get=405, post=400, reads=EACH, acts=EACH),
+    "api/v1/imports/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/imports/<int:import_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
+    "api/v1/imports/<int:import_id>/stop": Row(anonymous=JSON_401, get=405, post=200, acts=EDITOR),
     "api/v1/played-evaluations/": Row(anonymous=JSON_401, get=405, post=400),
     "api/v1/played-evaluations/<int:evaluation_id>/episodes": Row(anonymous=JSON_401, get=405, post=409, acts=EDITOR),
     "api/v1/played-evaluations/<int:evaluation_id>/finish": Row(anonymous=JSON_401, get=405, post=409, acts=EDITOR),
@@ -243,6 +249,7 @@ HTTP: dict[str, Row] = {
 # The code that closes an anonymous user's socket; whoever may read its object stays connected, others get `NOT_FOUND`.
 SOCKETS: dict[str, int] = {
     "ws/evaluations/<int:pk>/": 4401,
+    "ws/imports/<int:pk>/": 4401,
     "ws/runs/": 4401,
     "ws/runs/<str:run_id>/": 4401,
     "ws/runs/<str:run_id>/what-ifs/<int:what_if_id>/": 4401,

@@ -24,6 +24,7 @@ def address(route: str, world: World) -> str:
     known = {
         "environments": world.environment.pk, "panels": world.layout.pk, "sweeps": world.sweep.pk,
         "evaluations": world.evaluation.pk, "reports": world.report.pk,
+        "imports": world.rollouts.pk,
     }  # fmt: skip
     pk = known.get(route.partition("/")[0], world.trajectories[0].pk)
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
@@ -36,6 +37,7 @@ def address(route: str, world: World) -> str:
     plain = plain.replace("<int:what_if_id>", str(world.what_if.pk))
     plain = plain.replace("<int:preflight_id>", str(world.preflight.pk))
     plain = plain.replace("<int:evaluation_id>", str(world.evaluation.pk))
+    plain = plain.replace("<int:import_id>", str(world.rollouts.pk))
     plain = plain.replace("<slug:name>", world.evaluation.version.suite.name)
     plain = re.sub("<int:(item|problem|sample)>", "0", plain)
     plain = re.sub(r"\(\?P<report_id>.*?\)", str(world.report.pk), plain).replace("<str:key>", "no-such-key")

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from tests.webapp.security.live_site import live_site
 from tests.webapp.security.wire import http as over_the_wire
-from webapp.launching.importing import MOST_MEGABYTES
+from webapp.launching.uploads import MOST_MEGABYTES
 from webapp.security.body_limit import BodyLimit, limit_of
 
 MEGABYTE = 1_000_000

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Annotated, Any
 
-from django.http import HttpRequest
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.label_fields import Notes, Project, Tags, Text
-from webapp.api.parameters import raw_body
+from webapp.api.parameters import unpacked_body
 from webapp.api.problems import Problem
 from webapp.api.schemas import RunSummary, run_summary
 from webapp.members.choices import project_for_new
@@ -118,7 +116,7 @@ def send_lines(call: Call, run: Run) -> Received:
     line is rejected with the reason, and the others are stored. A batch without lines is answered with `next_seq`.
     """
     _own(call, run)
-    lines = _unpacked(call.request).split(b"\n")
+    lines = unpacked_body(call.request, MOST_BYTES, MOST_UNPACKED).split(b"\n")
     if len(lines) > MOST_LINES + 1:
         raise Problem(413, f"The body has {len(lines):,} lines; the limit is {MOST_LINES:,}", "Send less at once.")
     try:
@@ -157,22 +155,3 @@ def _own(call: Call, run: Run) -> None:
         raise Problem(409, "The run is trained here", "Send to a run that `create_external_run` made.")
     if run.owner_id != call.user.pk:
         raise Problem(403, "The run belongs to another user", "Send to a run of your own.")
-
-
-def _unpacked(request: HttpRequest) -> bytes:
-    body = raw_body(request, MOST_BYTES)
-    encoding = request.headers.get("Content-Encoding", "identity").lower()
-    if encoding == "identity":
-        return body
-    if encoding != "gzip":
-        raise Problem(415, f"The Content-Encoding is {encoding[:20]!r}; allowed are gzip and identity", "Use gzip.")
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        found = unpacker.decompress(body, MOST_UNPACKED)
-    except zlib.error:
-        raise Problem(400, "The body is not gzip", "Send it as Content-Encoding says.") from None
-    if unpacker.unconsumed_tail:
-        raise Problem(413, f"The body unpacks to more than {MOST_UNPACKED:,} bytes", "Send less at once.")
-    if not unpacker.eof:
-        raise Problem(400, "The compressed body is cut off", "Send it again.")
-    return found

@@ -1,17 +1,17 @@
-// The page of an evaluation on a suite: its parts are fetched again when the socket says that there is something new.
+// A page about one thing that changes: its parts are fetched again when the socket says that there is something new.
 
-import { byId, findAll } from "../core/dom.js";
-import { refreshTimes } from "../core/format.js";
-import { LiveSocket } from "../core/live_socket.js";
+import { byId, findAll } from "./dom.js";
+import { refreshTimes } from "./format.js";
+import { LiveSocket } from "./live_socket.js";
 
 const DELAY = 500; // milliseconds in which updates are merged into one refresh
 
-const results = byId("suite-results");
+const followed = byId("live-parts");
 /** @type {ReturnType<typeof setTimeout> | null} */
 let due = null;
 
 async function refresh() {
-  const answer = await fetch(results.dataset.url ?? "").catch(() => null);
+  const answer = await fetch(followed.dataset.url ?? "").catch(() => null);
   if (!answer?.ok || answer.redirected) return false;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   refreshTimes(page);
@@ -34,7 +34,7 @@ function refreshSoon() {
 
 const live = byId("live");
 new LiveSocket({
-  path: results.dataset.socket ?? "",
+  path: followed.dataset.socket ?? "",
   after: () => 0,
   onMessage: refreshSoon,
   poll: refresh,
