@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "webapp.environments",
     "webapp.audit",
     "webapp.runs",
+    "webapp.copies",
     "webapp.panels",
     "webapp.alerts",
     "webapp.trajectories",
@@ -178,6 +179,9 @@ EMAIL_USE_SSL = environ.flag("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = environ.text("EMAIL_FROM", "starboard@localhost")
 PASSWORD_RESET_TIMEOUT = 3600  # seconds
+# s3://BUCKET/PREFIX for copies of runs that are over; endpoint and credentials are boto3's own variables
+STARBOARD_ARCHIVE_URL = environ.text("STARBOARD_ARCHIVE_URL")
+STARBOARD_ARCHIVE_FREE_DAYS = environ.limit("STARBOARD_ARCHIVE_FREE_DAYS")  # until their local files are removed
 STARBOARD_CONTACT = environ.text("STARBOARD_CONTACT")  # who helps with accounts, as pages name them
 STARBOARD_WEBHOOK_NETWORKS = environ.networks("STARBOARD_WEBHOOK_NETWORKS")
 

@@ -22,17 +22,19 @@ PREFLIGHT = "workers.preflight"
 EVALUATE = "workers.evaluate_checkpoint"
 EVALUATE_SUITE = "workers.evaluate_suite"
 IMPORT = "workers.import_rollouts"
+COPY_RUNS = "workers.copy_runs"
 HOUSEKEEP = "workers.housekeep"
 DELIVER = "workers.deliver"
 SEND_RESET_LINK = "workers.send_reset_link"
 SUPERVISION, EVALUATIONS = "supervision", "evaluations"  # queues
 ADOPT_SECONDS = 5.0
 HOUSEKEEP_SECONDS = 60.0
+COPY_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
-# for adoption, housekeep, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, an import,
+# for adoption, housekeep, copies of runs, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, an import,
 # facts of environments, two calls that pages wait for, and runs that only check for a free slot
-SPARE_THREADS = 11
+SPARE_THREADS = 12
 # that play something for long: runs, evaluations on suites, and those of endpoints
 PLAYING_THREADS = sum(
     int(getattr(settings, f"STARBOARD_MAX_PARALLEL_{name}", 1)) for name in ("RUNS", "EVALUATIONS", "ENDPOINTS")
@@ -95,6 +97,11 @@ app.conf.update(
             "task": MEASURE,
             "schedule": MEASURE_SECONDS,
             "options": {"expires": MEASURE_SECONDS},
+        },
+        "copy_runs": {
+            "task": COPY_RUNS,
+            "schedule": COPY_SECONDS,
+            "options": {"expires": COPY_SECONDS},
         },
         "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
     },

@@ -13,8 +13,8 @@ from webapp.runs import preemption, queue
 from webapp.runs.indexing import UNINDEXED, enqueue_index, unread_runs
 from webapp.runs.services import enqueue
 from webapp.sweeps.advancing import advance_all
-from workers import environment_calls, housekeeping, lease, model_inspections, page_calls, turns
-from workers.app import ADOPT, CALL, HOUSEKEEP, INDEX, INSPECT, MEASURE, SUPERVISE, app
+from workers import copies, environment_calls, housekeeping, lease, model_inspections, page_calls, turns
+from workers.app import ADOPT, CALL, COPY_RUNS, HOUSEKEEP, INDEX, INSPECT, MEASURE, SUPERVISE, app
 from workers.held_jobs import HeldJob
 from workers.indexing import index
 from workers.job_kinds import KINDS
@@ -97,6 +97,12 @@ def index_run(run_id: str) -> None:
     does it."""
     with bound(run_id=run_id):
         index(run_id)
+
+
+@app.task(name=COPY_RUNS)
+def copy_runs() -> None:
+    """Copies runs that are over to the bucket, if there is one, and deletes copies of runs that were deleted."""
+    copies.copy_ended_runs()
 
 
 @app.task(name=HOUSEKEEP)

@@ -57,6 +57,7 @@ class Workplace:
     preemption: bool = False
     limits: dict[str, Any] = field(default_factory=dict)
     engine: list[str] = field(default_factory=lambda: list(STAND_IN))
+    more: dict[str, Any] = field(default_factory=dict)  # settings
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def settings(self) -> dict[str, Any]:
@@ -73,6 +74,7 @@ class Workplace:
             "STARBOARD_MAX_PARALLEL_RUNS": self.slots,
             "STARBOARD_PREEMPTION": self.preemption,
             "STARBOARD_LIMITS": self.limits,
+            **self.more,
         }
 
     def submit(self, **options: Any) -> Run:

@@ -6,6 +6,7 @@ from django.db.models import Avg, Count, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from webapp.copies.models import copy_of
 from webapp.run_pages.log_tail import tail
 from webapp.runs.indexing import UNINDEXED
 from webapp.runs.models import Run
@@ -28,6 +29,7 @@ def imported_page(request: HttpRequest, run: Run) -> HttpResponse:
         "run": run,
         "steps": list(steps.order_by("step", "split")[:STEPS_SHOWN]),
         "log": tail(run.directory / "engine.log", after=0).text,
+        "copy": copy_of(run),
         "waiting": Run.objects.filter(UNINDEXED, pk=run.pk).exists(),
     }
     return render(request, "run_pages/imported.html", context)

@@ -12,6 +12,7 @@ from engine.verdict.format_changes import explain_format_changes
 from engine.verdict.regimes import REGIMES
 from engine.verdict.thresholds import RULES_VERSION
 from webapp.alerts.rules import rules_of
+from webapp.copies.models import copy_of
 from webapp.exports.formats import FORMATS
 from webapp.panels.presets import PRESETS
 from webapp.projects.access import readable
@@ -73,6 +74,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "command": shell_command(f"runs/{run.pk}"),
         "live_fields": live_nodes(run),
         "origin": origin(run),
+        "copy": copy_of(run),
         "lineage": lineage_facts(run),
         "forks": readable(run.forks.order_by("fork_step", "created_at"))[:MOST_FORKS],
         **rules_of(run),
