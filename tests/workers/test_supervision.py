@@ -322,6 +322,7 @@ def test_the_engine_receives_none_of_our_secrets(workplace: Workplace, monkeypat
     monkeypatch.setenv("STARBOARD_OIDC_ISSUER", "https://login.example.org")
     monkeypatch.setenv("STARBOARD_OIDC_CLIENT_ID", "starboard")
     monkeypatch.setenv("STARBOARD_OIDC_CLIENT_SECRET", "very secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very secret")
     monkeypatch.setenv("VLLM_ALLOW_INSECURE_SERIALIZATION", "1")
     workplace.start_worker()
     run = wait_for_state(workplace.submit(steps=200), "running")
