@@ -216,7 +216,7 @@ HTTP: dict[str, Row] = {
     "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/outcomes": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/control": Row(anonymous=JSON_401, get=405, post=400, reads=EACH, acts=EACH),
-    "api/v1/imports/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/imports/": Row(anonymous=JSON_401, get=200, post=202, acts=SOMEWHERE),
     "api/v1/imports/<int:import_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/imports/<int:import_id>/stop": Row(anonymous=JSON_401, get=405, post=200, acts=EDITOR),
     "api/v1/played-evaluations/": Row(anonymous=JSON_401, get=405, post=400),
