@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.launch.installation import free_port
 
-TESTS = ["tests/webapp", "tests/workers", "-m", "not slow and not unit"]  # what has a database
+TESTS = ["tests/webapp", "tests/workers", "-m", "(not slow or postgres) and not unit"]  # what has a database
 # These open the pages of `test_a_signed_in_user_gets_the_status_in_the_table` once more, or are refused before a view
 # has read anything: what they ask of headers, tokens and escapes is no matter of the database.
 SECURITY = "tests/webapp/security"

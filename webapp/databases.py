@@ -18,6 +18,9 @@ SQLITE_OPTIONS: dict[str, Any] = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
 }
 
+# A process that is suspended within a transaction would otherwise hold its rows' locks until it continues: the server
+# rolls back what has been idle for half of a lease, and nobody waits longer for a lock than on SQLite.
+POSTGRESQL_OPTIONS = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=20s"
 
 POOL_SECONDS = 10  # that a thread waits for a connection
 
@@ -33,7 +36,9 @@ def database(url: str, data_dir: Path, pool: int = 0) -> dict[str, Any]:
         settings["TEST"] = {"NAME": str(Path(tempfile.gettempdir()) / f"starboard-test-{os.getpid()}.sqlite3")}
     else:
         settings["CONN_HEALTH_CHECKS"] = True
+        given = settings.get("OPTIONS", {})
+        settings["OPTIONS"] = {**given, "options": f"{POSTGRESQL_OPTIONS} {given.get('options', '')}".rstrip()}
         if pool:
             sizes = {"min_size": 1, "max_size": pool, "timeout": POOL_SECONDS}
-            settings["OPTIONS"] = {**settings.get("OPTIONS", {}), "pool": sizes}
+            settings["OPTIONS"] = {**settings["OPTIONS"], "pool": sizes}
     return settings

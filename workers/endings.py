@@ -98,7 +98,7 @@ def _without_a_report(exit_status: int | None, log: str, *, killer: str, retryab
 
 def describe_exit(exit_status: int | None) -> str:
     if exit_status is None:
-        return "is gone, with an unknown exit status since another worker had started it"
+        return "is gone, with an unknown exit status"
     if exit_status < 0:
         return f"was killed by signal {-exit_status} ({_signal_name(-exit_status)})"
     return f"exited with code {exit_status}"
@@ -122,7 +122,7 @@ def proof_of(
         "exit": describe_exit(exit_status),
         "swept": sweep.killed,
         "left": sweep.left,
-        "proven": not sweep.left and (gpus is None or gpus["free"]),
+        "proven": not sweep.left and not sweep.unwatched and (gpus is None or gpus["free"]),
         "cluster": cluster,
         **({"gpus": gpus["description"]} if gpus else {}),
     }

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from workers.limits import Limits
-from workers.process import Identity, Liveness, identify, liveness, send_signal
+from workers.process import Identity, Liveness, Sweep, liveness, report_of, send_signal, sweep
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class EngineHandle:
-    """`child` exists only in the worker that started the engine: only that one learns the exit status."""
-
     identity: Identity
-    lock: Path
-    child: subprocess.Popen[bytes] | None = None
+    run_dir: Path
+
+    @property
+    def lock(self) -> Path:
+        """The file that the engine locks for as long as it lives."""
+        return self.run_dir / "lock"
 
     def liveness(self) -> Liveness:
-        if self.child is not None:
-            return Liveness.ALIVE if self.child.poll() is None else Liveness.GONE
         return liveness(self.identity, self.lock)
 
     def exit_status(self) -> int | None:
-        return self.child.poll() if self.child is not None else None
+        """None until its keeper has reported it; forever, if the keeper was killed."""
+        report = report_of(self.run_dir, self.identity.cookie)
+        return report.status if report is not None else None
 
 
-def handle_of_child(child: subprocess.Popen[bytes], cookie: str, lock: Path) -> EngineHandle:
-    # a child that has ended already is a zombie until `poll`: it keeps its pid but has no other identity
-    identity = identify(child.pid, cookie) or Identity(pid=child.pid, start_time=0, boot_id="", host="", cookie=cookie)
-    return EngineHandle(identity=identity, lock=lock, child=child)
+def sweep_run(cookie: str, run_dir: Path, *, seconds: float, begun: bool, machine_gone: bool = False) -> Sweep:
+    """Ends all processes of the run. `begun`: its engine has; so that a keeper must report that none is left, unless
+    they are gone with their machine."""
+    found = sweep(cookie, seconds=seconds)
+    report = report_of(run_dir, cookie)
+    killed = {*found.killed, *(report.killed if report else [])}
+    return Sweep(killed=sorted(killed), left=found.left, unwatched=begun and report is None and not machine_gone)
 
 
 class Escalation:

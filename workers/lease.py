@@ -1,5 +1,9 @@
 """The lease of a run: which worker supervises it. Every take-over increments `epoch`, and older epochs write
-nothing."""
+nothing.
+
+A lease expires by the clock of the worker that would take it (`sightings`), so that no jump of a wall clock, and no
+difference between two, ends or prolongs one. `lease_expires` is what pages show, and changes with each renewal.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.limits import Limits, current_limits
 from workers.process import host, read_stat
+from workers.sightings import of_this_worker
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +48,6 @@ def holder_is_dead(holder: str) -> bool:
     return stat is None or stat.state == "Z" or str(stat.start_time) != parts[2]
 
 
-def unheld() -> Q:
-    return Q(lease_expires=None) | Q(lease_expires__lt=timezone.now())
-
-
 LIVE = Q(state__in=SUPERVISED)
 
 
@@ -54,17 +55,23 @@ def take(run_id: str, limits: Limits | None = None, *, among: Q = LIVE) -> int |
     """Takes the lease of a live run, or of one `among` others; its new epoch, or None if the run is held or not among
     them."""
     run = Run.objects.filter(among, pk=run_id).first()
-    if run is None:
+    if run is None or not _is_free(run, limits or current_limits()):
         return None
-    free = Q() if holder_is_dead(run.lease_holder) else unheld()
-    return _take_over(Q(pk=run_id, epoch=run.epoch) & among & free, run.epoch, limits)
+    unchanged = Q(pk=run_id, epoch=run.epoch, lease_expires=run.lease_expires)
+    return _take_over(unchanged & among, run.epoch, limits)
 
 
 def unheld_runs(among: Q = LIVE) -> list[str]:
-    """Runs without a holder, or whose holder is dead."""
-    free = set(Run.objects.filter(among, unheld()).values_list("pk", flat=True))
-    holders = Run.objects.filter(among).values_list("pk", "lease_holder")
-    return [run_id for run_id, holder in holders if run_id in free or holder_is_dead(holder)]
+    """Runs without a holder, or whose holder is dead or has not renewed its lease."""
+    limits = current_limits()
+    runs = Run.objects.filter(among).only("pk", "epoch", "lease_holder", "lease_expires")
+    return [run.pk for run in runs if _is_free(run, limits)]
+
+
+def _is_free(run: Run, limits: Limits) -> bool:
+    if run.lease_expires is None or holder_is_dead(run.lease_holder):
+        return True
+    return of_this_worker.see(run.pk, (run.epoch, run.lease_expires), limits.lease)
 
 
 def seize(run_id: str, limits: Limits | None = None) -> int:

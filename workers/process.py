@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import cache
@@ -22,9 +25,14 @@ from typing import Any
 
 from django.conf import settings
 
+from workers import keeper
+
 PROC = Path("/proc")
 LOCKS_WITHIN = 60.0  # seconds from an engine's start to its lock on the run directory, imports of torch included
 COOKIE_VARIABLE = "STARBOARD_RUN"
+REPORT = "swept.json"  # of a keeper, in the run directory
+KEEPER = Path(__file__).with_name("keeper.py")
+APPEARS_WITHIN = 5.0  # seconds from the start of a keeper to that of its engine
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Variables that an engine does not need, or that would expose it.
 WITHHELD = (
@@ -163,13 +171,32 @@ def send_signal(identity: Identity, number: signal.Signals) -> bool:
 
 def processes_with_cookie(cookie: str) -> list[Identity]:
     """Every running process of ours whose environment has the cookie, whatever its parent is now, and what those
-    started: Ray's actors write their names over their environment."""
-    wanted = f"{COOKIE_VARIABLE}={cookie}".encode()
-    everyone = [entry for entry in PROC.iterdir() if entry.name.isdigit()]
-    pids = {int(entry.name) for entry in everyone if _has_variable(entry, wanted)}
-    pids |= _descendants(pids, [int(entry.name) for entry in everyone]) if pids else set()
-    found = [identify(pid, cookie) for pid in sorted(pids)]
+    started: Ray's actors write their names over their environment, and others clear it. Without keepers, which end by
+    themselves."""
+    everyone = [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
+    pids, keepers = _with_cookie(cookie, everyone)
+    if pids or keepers:
+        pids |= _descendants(pids | keepers, everyone)
+    found = [identify(pid, cookie) for pid in sorted(pids - keepers)]
     return [identity for identity in found if identity is not None]
+
+
+def keepers_of(cookie: str) -> list[Identity]:
+    everyone = [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
+    found = [identify(pid, cookie) for pid in _with_cookie(cookie, everyone)[1]]
+    return [identity for identity in found if identity is not None]
+
+
+def _with_cookie(cookie: str, everyone: list[int]) -> tuple[set[int], set[int]]:
+    """Those whose environment has it: engines with what they started, and keepers."""
+    wanted, mark = f"{COOKIE_VARIABLE}={cookie}".encode(), f"{keeper.MARK}=1".encode()
+    pids: set[int] = set()
+    keepers: set[int] = set()
+    for pid in everyone:
+        variables = _environment(pid)
+        if wanted in variables:
+            (keepers if mark in variables else pids).add(pid)
+    return pids, keepers
 
 
 def _descendants(pids: set[int], everyone: list[int]) -> set[int]:
@@ -187,38 +214,45 @@ def _descendants(pids: set[int], everyone: list[int]) -> set[int]:
     return found
 
 
-def _has_variable(entry: Path, wanted: bytes) -> bool:
+def _environment(pid: int) -> list[bytes]:
     try:
-        return wanted in (entry / "environ").read_bytes().split(b"\0")
+        return (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:  # gone meanwhile, or another user's
-        return False
+        return []
 
 
 def find_leader(cookie: str) -> Identity | None:
     """The engine itself among the processes with the cookie: the leader of its session. What it starts may lead
-    sessions of its own, as Ray's processes do, and is younger."""
-    found = [(identity, read_stat(identity.pid)) for identity in processes_with_cookie(cookie)]
-    leaders = [identity for identity, stat in found if stat is not None and stat.session == identity.pid]
-    return min(leaders, key=lambda leader: leader.start_time, default=None)
+    sessions of its own, as Ray's processes do, and is younger. A keeper that was just started will have an engine."""
+    deadline = time.monotonic() + APPEARS_WITHIN
+    while True:
+        kept = keepers_of(cookie)
+        found = [(identity, read_stat(identity.pid)) for identity in processes_with_cookie(cookie)]
+        leaders = [identity for identity, stat in found if stat is not None and stat.session == identity.pid]
+        if leaders or not kept or time.monotonic() > deadline:
+            return min(leaders, key=lambda leader: leader.start_time, default=None)
+        time.sleep(0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
     killed: list[int]
     left: list[int]  # processes that SIGKILL did not end in time
+    unwatched: bool = False  # nobody was left to see processes that have left their parents and environment
 
 
 def sweep(cookie: str, *, seconds: float) -> Sweep:
-    """SIGKILLs everything that carries the cookie until nothing does, seen twice; which proves that the run has
-    stopped."""
+    """SIGKILLs everything that carries the cookie, or comes from what does, until nothing is left, seen twice, and the
+    keeper has ended."""
     killed: set[int] = set()
     deadline = time.monotonic() + seconds
     empty = 0
     while empty < 2:
         found = processes_with_cookie(cookie)
-        empty = 0 if found else empty + 1
-        if found and time.monotonic() > deadline:
-            return Sweep(killed=sorted(killed), left=sorted(identity.pid for identity in found))
+        remaining = found or keepers_of(cookie)
+        empty = 0 if remaining else empty + 1
+        if remaining and time.monotonic() > deadline:
+            return Sweep(killed=sorted(killed), left=sorted(identity.pid for identity in remaining))
         for identity in found:
             if send_signal(identity, signal.SIGKILL):
                 killed.add(identity.pid)
@@ -238,14 +272,33 @@ def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
     return [*command, "--resume"] if resume else command
 
 
-def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> subprocess.Popen[bytes]:
-    """Starts the engine in a session of its own, its output appended to `engine.log`: it does not depend on this
-    process."""
-    variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch)}
-    return start(engine_command(run_dir, resume=resume), run_dir / "engine.log", cookie=cookie, variables=variables)
+def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> Identity:
+    """Starts the engine under a keeper, in a session of its own, its output appended to `engine.log`: it does not
+    depend on this process."""
+    variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch), keeper.MARK: "1"}
+    started, pipe = os.pipe()
+    with os.fdopen(started, "rb") as reader:
+        try:
+            command = [
+                sys.executable, "-I", "-S", str(KEEPER), str(run_dir / REPORT), str(pipe),
+                *engine_command(run_dir, resume=resume),
+            ]  # fmt: skip
+            log = run_dir / "engine.log"
+            parent = start(command, log, cookie=cookie, variables=variables, pass_fds=[pipe])
+        finally:
+            os.close(pipe)
+        answer = reader.read()
+    threading.Thread(target=parent.wait, name=f"keeper {parent.pid}", daemon=True).start()  # else it stays a zombie
+    if not answer:
+        raise OSError(f"the engine could not be started, see {log}")
+    pid, start_time = map(int, answer.split())
+    _lower_priority(pid)
+    return Identity(pid=pid, start_time=start_time, boot_id=boot_id(), host=host(), cookie=cookie)
 
 
-def start(command: list[str], log_path: Path, *, cookie: str, variables: dict[str, str]) -> subprocess.Popen[bytes]:
+def start(
+    command: list[str], log_path: Path, *, cookie: str, variables: dict[str, str], pass_fds: Collection[int] = ()
+) -> subprocess.Popen[bytes]:
     """Starts an engine process; `variables` are added to its environment, with the cookie."""
     environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
     environment |= {
@@ -264,7 +317,31 @@ def start(command: list[str], log_path: Path, *, cookie: str, variables: dict[st
             env=environment,
             start_new_session=True,
             close_fds=True,
+            pass_fds=pass_fds,
         )
-    with contextlib.suppress(ProcessLookupError):  # it may have ended already
-        os.setpriority(os.PRIO_PROCESS, child.pid, NICENESS)
+    _lower_priority(child.pid)
     return child
+
+
+def _lower_priority(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it may have ended already
+        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Of a keeper, once no process of its engine is left."""
+
+    status: int  # of the engine, as of `Popen`
+    killed: list[int]
+
+
+def report_of(run_dir: Path, cookie: str) -> Report | None:
+    """None where there is none of this attempt: its keeper still runs, or was killed."""
+    try:
+        report = json.loads((run_dir / REPORT).read_bytes())
+        if report["cookie"] == cookie:
+            return Report(status=int(report["status"]), killed=list(report["killed"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None

@@ -6,32 +6,31 @@ supervisor takes over.
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
-from django.db.models import QuerySet
 from django.utils import timezone
 from pydantic import ValidationError
 
 from engine.config import RunConfig, problems_by_field
-from engine.events import CheckpointSaved, ClusterReleased, EventBase, RunFailed, RunFinished, RunStarted, kind_of
+from engine.events import ClusterReleased
 from webapp.alerts.actions import launch_fork
 from webapp.logs import bound
-from webapp.runs.models import Run, RunEvent
+from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_of
 from webapp.runs.services import move, queue_again
 from webapp.runs.states import Request, RunState
 from webapp.updates import publish_run
 from workers import lease
 from workers.about_run import write_about
+from workers.attempt import Attempt
 from workers.bridge import Bridge
 from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, is_full, progress_limit
-from workers.control import write_control, write_json
+from workers.control import write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
-from workers.engine_handle import EngineHandle, Escalation, handle_of_child
+from workers.engine_handle import EngineHandle, sweep_run
 from workers.engine_log import cap
 from workers.gpus import gpus_after
 from workers.heartbeat import Pulse
@@ -39,8 +38,9 @@ from workers.ingestion import Behind, of_this_worker
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.memory_killer import MemoryKiller
-from workers.process import Liveness, Sweep, find_leader, identity_from_row, send_signal, start_engine, sweep
+from workers.process import Liveness, Sweep, boot_id, find_leader, identity_from_row, start_engine
 from workers.record_problems import Lag, behind, save_problems
+from workers.requests import Requests
 from workers.restarts import after_fault
 from workers.stall_report import where_it_hangs
 from workers.suspension import is_interrupted, lock_of
@@ -48,12 +48,7 @@ from workers.tail import log_tail, truncate_partial_line
 
 log = logging.getLogger(__name__)
 
-REQUEST_FIELDS = [
-    "epoch", "state", "requested", "checkpoint_requests", "stop_requests", "stop_requested_at",
-    "settings_revision", "settings_changes", "preempted",
-]  # fmt: skip
 OUTAGE_PAUSE = 1.0
-FINISHING = frozenset({"update", "checkpoint"})  # phases that a stopping engine completes
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
@@ -96,13 +91,11 @@ class Supervisor:
         self.memory_killer = MemoryKiller()
         self.pulse = Pulse(run.directory / "heartbeat.json", cookie=run.process.get("cookie", ""))
         self.lag = Lag(limits.silent)
-        self.escalation = Escalation(limits)
+        self.attempt = Attempt(run)
+        self.requests = Requests(run, epoch, limits, self.pulse, self.attempt)
         self.assessment_timer = AssessmentTimer(limits.assess)
         self.requests_due = Every(limits.requests)
         self.heartbeat_due = Every(min(1.0, limits.assess))
-        self.written_request: tuple[str, int, int] | None = None
-        self.last_event_at: float | None = None
-        self.asked_to_yield = False  # a supervisor that takes over asks again, which does no harm
 
     def supervise(self) -> None:
         of_this_worker.observe(self.run.pk, Behind())
@@ -129,7 +122,7 @@ class Supervisor:
     def _round(self, engine: EngineHandle) -> bool:
         """One check of everything; True when the run has ended."""
         if self.requests_due.due():
-            self._apply_requests(engine)
+            self.requests.apply(engine)
         alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
         if self.bridge.drain():
             self.pulse.note_progress()
@@ -152,19 +145,20 @@ class Supervisor:
         if identity is None and (identity := find_leader(cookie)) is not None:
             self._write(process=identity.as_row())
         if identity is not None:
-            return EngineHandle(identity=identity, lock=lock_of(self.run))
-        if self.run.state in (RunState.STARTING, RunState.STALLED) and self._last_event() is None:
+            return EngineHandle(identity=identity, run_dir=self.run.directory)
+        if self.run.state in (RunState.STARTING, RunState.STALLED) and self.attempt.last_event() is None:
             return self._start(cookie)
-        never_there = self.run.state == RunState.STOPPING and not self._has_begun()
+        never_there = self.run.state == RunState.STOPPING and not self.attempt.has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
-        self._end(ending, sweep(cookie, seconds=self.limits.sweep), exit_status=None)
+        swept = sweep_run(cookie, self.run.directory, seconds=self.limits.sweep, begun=self.attempt.has_begun())
+        self._end(ending, swept, exit_status=None)
         return None
 
     def _start(self, cookie: str) -> EngineHandle | None:
         try:
             self._prepare_directory()
-            self._apply_requests(None)
-            child = start_engine(
+            self.requests.apply(None)
+            identity = start_engine(
                 self.run.directory,
                 cookie=cookie,
                 attempt=self.run.attempt,
@@ -182,9 +176,8 @@ class Supervisor:
                 "Make it writable for the worker, check that the disk has space, then resume.",
             )
             return None
-        handle = handle_of_child(child, cookie, lock_of(self.run))
-        self._write(process=handle.identity.as_row())
-        return handle
+        self._write(process=identity.as_row())
+        return EngineHandle(identity=identity, run_dir=self.run.directory)
 
     def _prepare_directory(self) -> None:
         config = self.run.parsed_config()
@@ -196,51 +189,6 @@ class Supervisor:
 
     def _fail_to_start(self, reason: str, remedy: str) -> None:
         move(self.run, RunState.FAILED, reason=reason, remedy=remedy, epoch=self.epoch, attempt=self.run.attempt)
-
-    # --- requests of users ---
-
-    def _apply_requests(self, engine: EngineHandle | None) -> None:
-        """Reads the row's requests; forwards new ones to the engine, and escalates a stop."""
-        self.run.refresh_from_db(fields=REQUEST_FIELDS)
-        if self.run.epoch != self.epoch:
-            raise Fenced(self.run.pk)
-        wanted = (self.run.requested, self.run.checkpoint_requests, self.run.settings_revision)
-        if wanted != self.written_request:
-            settings = {"revision": wanted[2], "changes": self.run.settings_changes}
-            try:
-                write_control(
-                    self.run.directory, request=wanted[0], checkpoint=wanted[1], epoch=self.epoch, settings=settings
-                )
-                self.written_request = wanted
-            except OSError as error:
-                if engine is None:
-                    raise
-                log.warning("Run %s: control.json cannot be written, retrying: %s", self.run.pk, error)
-        if engine is not None:
-            self.escalation.advance(engine, stop_requests=self.run.stop_requests, overdue=self._overdue())
-            self._preempt_if_asked(engine)
-
-    def _preempt_if_asked(self, engine: EngineHandle) -> None:
-        """The signal by which engines save a checkpoint and exit, to be resumed later. One is enough, and nothing
-        follows it: an engine that takes its time only keeps its slot for longer."""
-        if self.run.preempted and not self.asked_to_yield and self.run.requested != Request.STOP:
-            self.asked_to_yield = True
-            send_signal(engine.identity, signal.SIGTERM)
-
-    def _overdue(self) -> bool:
-        if self.last_event_at is None and self._last_event() is not None:
-            self.last_event_at = time.monotonic()
-        exit_overdue = self.last_event_at is not None and time.monotonic() - self.last_event_at > self.limits.exit_grace
-        return exit_overdue or self._stop_age() > self._stop_grace()
-
-    def _stop_grace(self) -> float:
-        """Longer for an engine whose heartbeats say that it is finishing: ended during a save, it loses its work."""
-        finishing = self.pulse.phase() in FINISHING and self.pulse.beat_age() <= self.limits.silent
-        return self.limits.finish_grace if finishing else self.limits.stop_grace
-
-    def _stop_age(self) -> float:
-        since = self.run.stop_requested_at
-        return (timezone.now() - since).total_seconds() if since and self.run.requested == Request.STOP else 0.0
 
     # --- condition ---
 
@@ -284,12 +232,19 @@ class Supervisor:
     def _is_abandoned(self, alive: Liveness) -> bool:
         """A run on a machine that cannot be reached ends when its user stops it, without proof."""
         silent = self.pulse.beat_age() > self.limits.silent
-        return alive is Liveness.UNKNOWN and silent and self._stop_age() > self.limits.stop_grace
+        return alive is Liveness.UNKNOWN and silent and self.requests.stop_age() > self.limits.stop_grace
 
     # --- the end ---
 
     def _conclude(self, engine: EngineHandle, alive: Liveness) -> None:
-        swept = sweep(engine.identity.cookie, seconds=self.limits.sweep)
+        restarted = engine.identity.boot_id != boot_id()
+        swept = sweep_run(
+            engine.identity.cookie,
+            engine.run_dir,
+            seconds=self.limits.sweep,
+            begun=True,
+            machine_gone=restarted and alive is Liveness.GONE,
+        )
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
@@ -300,46 +255,27 @@ class Supervisor:
 
     def _ending(self, exit_status: int | None, killer: str = "") -> Ending:
         return ending_of(
-            self._last_event(),
+            self.attempt.last_event(),
             exit_status,
-            begun=self._has_begun(),
+            begun=self.attempt.has_begun(),
             stop_requested=self.run.requested == Request.STOP,
-            interrupted=is_interrupted(self.run) or (self._was_asked_to_yield(exit_status) and self._has_begun()),
+            interrupted=is_interrupted(self.run) or self._has_yielded(exit_status),
             log=log_tail(self.run.directory / "engine.log"),
             preempted=self.run.preempted,
             pruned=self.run.pruned,
             killer=killer,
         )
 
-    def _was_asked_to_yield(self, exit_status: int | None) -> bool:
-        """The exit status of an adopted engine is unknown."""
-        return exit_status == INTERRUPTED_EXIT or bool(self.run.preempted)
-
-    def _last_event(self) -> RunFinished | RunFailed | None:
-        """The event with which this attempt reported its end, if any."""
-        row = self._events(RunFinished, RunFailed).order_by("-seq").first()
-        event = row.parsed() if row is not None else None
-        return event if isinstance(event, RunFinished | RunFailed) else None
-
-    def _has_begun(self) -> bool:
-        """Did this attempt report that it started? One that did not would only be interrupted again, forever."""
-        return self._events(RunStarted).exists()
-
-    def _has_progressed(self) -> bool:
-        """Did this attempt complete a step or save a checkpoint?"""
-        stepped = self.run.steps.filter(attempt=self.run.attempt).exists()
-        return stepped or self._events(CheckpointSaved).exists()
-
-    def _events(self, *classes: type[EventBase]) -> QuerySet[RunEvent]:
-        """Events of this attempt."""
-        kinds = [kind_of(event) for event in classes]
-        return self.run.events.filter(kind__in=kinds, attempt=self.run.attempt)
+    def _has_yielded(self, exit_status: int | None) -> bool:
+        """As it was asked to. The exit status is unknown if the keeper was killed."""
+        asked = exit_status == INTERRUPTED_EXIT or bool(self.run.preempted)
+        return asked and self.attempt.has_begun()
 
     def _end(self, ending: Ending, swept: Sweep, *, exit_status: int | None) -> None:
         fields: dict[str, Any] = {}
         if ending.retryable and not swept.left and self.run.requested != Request.STOP:
             ending, fields = after_fault(
-                self.run, ending, progressed=self._has_progressed(), pauses=self.limits.restart_pauses
+                self.run, ending, progressed=self.attempt.has_progressed(), pauses=self.limits.restart_pauses
             )
         if ending.state == RunState.QUEUED:
             if not queue_again(self.run, reason=ending.reason, epoch=self.epoch, also=fields):
@@ -349,7 +285,7 @@ class Supervisor:
         released = newest_of(self.run, ClusterReleased, attempt=self.run.attempt)
         proof = proof_of(
             swept,
-            how=self.escalation.how,
+            how=self.requests.escalation.how,
             exit_status=exit_status,
             time=time.time(),
             gpus=gpus_after(self.run, swept),

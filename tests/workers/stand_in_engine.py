@@ -1,7 +1,7 @@
 """A real process that speaks the run directory's protocol and learns nothing: fast, and configured to misbehave.
 
 Its behaviour comes from the run's `description`, as `key=value` words: `step_seconds=0.05 crash_at=5 exit_code=3
-leave_child=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
+leave_child=1 leave_stranger=1 ignore_stop=1 ignore_term=1 torn_at=4 hang_at=3 silent=1 fail_at=2 fault_at=2 die_after=3
 save_seconds=5` (of its last checkpoint), `on_cluster=1`, `fork_at=8` (a rule requests a fork there, of an alert since
 `fork_since=6`). It crashes in its first attempt only (`crash_at`, `torn_at`, `fault_at`) or in each, after so many
 steps (`die_after`). It imports nothing of the product, so that it follows the protocol independently.
@@ -24,6 +24,7 @@ import zstandard
 
 CHECKPOINT_EVERY = 5
 GROUPS, MEMBERS = 2, 3
+DETACHED = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(3600)"
 
 
 class StandIn:
@@ -48,6 +49,8 @@ class StandIn:
         threading.Thread(target=self._beat_forever, daemon=True).start()
         if self.behaviour.get("leave_child"):
             self._leave_a_child()
+        if self.behaviour.get("leave_stranger"):
+            self._leave_a_child_without_a_trace()
         self.emit(
             "run_started",
             total_steps=self.config["steps"],
@@ -219,8 +222,12 @@ class StandIn:
 
     def _leave_a_child(self) -> None:
         """Double fork with a session of its own: neither our process group nor parentage leads to it."""
-        script = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\ntime.sleep(3600)"
-        subprocess.run([sys.executable, "-c", script], check=True)
+        subprocess.run([sys.executable, "-c", DETACHED], check=True)
+
+    def _leave_a_child_without_a_trace(self) -> None:
+        """The same with a cleared environment, so that it has no cookie either; its pid is in the file `detached`."""
+        script = DETACHED.replace("time.sleep", "open('detached', 'w').write(str(os.getpid())); time.sleep")
+        subprocess.run([sys.executable, "-I", "-c", script], check=True, env={}, cwd=self.run_dir)
 
 
 def run() -> int:

@@ -266,8 +266,9 @@ def test_a_lease_is_taken_once_and_each_takeover_increments_the_epoch(settings: 
     with pytest.raises(lease.Fenced):
         lease.renew(run.pk, 1)
     lease.renew(run.pk, 2)
-    settings.STARBOARD_LIMITS = {"lease": -1.0}
-    lease.renew(run.pk, 2)  # a lease of zero length
+    settings.STARBOARD_LIMITS = {"lease": 0.0}
+    lease.renew(run.pk, 2)
+    assert lease.take(run.pk) is None  # this renewal is seen for the first time
     assert lease.take(run.pk) == 3
 
 

@@ -81,13 +81,14 @@ class Workplace:
         name = options.pop("name", "")
         return submit_run(owner=None, config=config(**options), name=name)
 
-    def start_worker(self, module: str = "workers") -> subprocess.Popen[bytes]:
+    def start_worker(self, module: str = "workers", **variables: str) -> subprocess.Popen[bytes]:
         """Starts a worker process, or a module that starts one; returns when it is ready."""
         given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
         environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.workers.settings",
             "STARBOARD_TEST_SETTINGS": json.dumps(given),
+            **variables,
         }
         log = self.directory / f"worker_{len(self.workers)}.log"
         with log.open("wb") as file:
@@ -111,7 +112,7 @@ class Workplace:
         """Suspends it between writes: within one it would hold SQLite's only lock against all others."""
         while True:
             worker.send_signal(signal.SIGSTOP)
-            wait_for(lambda: (stat := read_stat(worker.pid)) is not None and stat.state == "T", what="a stop")
+            wait_for(lambda: is_suspended(worker), what="a stop")
             if takes_writes():
                 return
             worker.send_signal(signal.SIGCONT)
@@ -128,6 +129,11 @@ class Workplace:
         for run in Run.objects.all():
             for identity in processes_with_cookie(run.process.get("cookie", "none")):
                 os.kill(identity.pid, signal.SIGKILL)
+
+
+def is_suspended(process: subprocess.Popen[bytes]) -> bool:
+    stat = read_stat(process.pid)
+    return stat is not None and stat.state == "T"
 
 
 def takes_writes() -> bool:
