@@ -16,7 +16,7 @@ from webapp.runs.models import Run
 COMPILER = shutil.which("cc") or shutil.which("gcc") or "g++"
 HOUR, DAY = 3600, 86_400
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

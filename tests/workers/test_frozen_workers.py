@@ -79,7 +79,7 @@ def test_on_sqlite_nothing_is_written_until_the_frozen_worker_is_ended(workplace
     is_whole(wait_for_state(run, "finished", seconds=60))
 
 
-def test_on_sqlite_a_frozen_worker_that_thaws_completes_its_write_and_is_then_the_only_one_or_leaves(
+def test_on_sqlite_no_event_is_lost_or_doubled_when_the_frozen_worker_thaws(
     workplace: Workplace,
 ) -> None:
     if connection.vendor != "sqlite":
