@@ -18,6 +18,7 @@ from engine.metrics import describe
 
 BUCKETS = range(1, 7)
 NOT_RUN = "**Defined, not run yet.**"
+PARTLY_RUN = "**Partly run.**"
 WIDTH = 120  # of a line of the docs
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "  ", "break_on_hyphens": False}
 OTHERS = ("mi_and_success", "generalisation", "detection", "verdicts", "rescue")  # pages that are no experiment
@@ -138,7 +139,7 @@ def _line(path: Path) -> str:
     title, *paragraphs = path.read_text().split("\n\n")
     answer = next((one for one in paragraphs if one.startswith("**") and one.endswith("**")), "")
     link = f"* [{title.removeprefix('# ')}](findings/{path.name})"
-    return link if answer in ("", NOT_RUN) else f"{link}\n{fill(' '.join(answer[2:-2].split()), WIDTH, **INDENTED)}"
+    return link if answer in ("", NOT_RUN, PARTLY_RUN) else f"{link}\n{fill(' '.join(answer[2:-2].split()), WIDTH, **INDENTED)}"
 
 
 BLOCKS: dict[str, Callable[[], str]] = {

@@ -20,7 +20,7 @@ from statistics import median
 
 from benchmarks.science.__main__ import ROOT
 from benchmarks.science.catalogue import EXPERIMENTS
-from benchmarks.science.pilots import ENTROPY, MI, SUCCESS, Pilot, read_pilot
+from benchmarks.science.pilots import ENTROPY, MI, SUCCESS, WELL_FORMED, Pilot, read_pilot
 from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import read_recording, replay
@@ -30,6 +30,10 @@ from engine.statistics.proportions import wilson
 
 SWEEPS = ("template_collapse", "entropy_and_chance")
 COLLAPSES = ("slow collapse", "fast collapse")
+OF_SEEDS = {
+    "MI / ln N": MI, "H(Z\\|X)": ENTROPY, "entropy a token": "policy/entropy", "success": SUCCESS,
+    "well-formed": WELL_FORMED, "tokens": "rollout/response_tokens",
+}  # fmt: skip
 AT_END = {"MI / ln N": MI, "H(Z\\|X)": ENTROPY, "success": SUCCESS}
 
 
@@ -59,7 +63,9 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, default=ROOT / "var" / "science", help="folder of the run directories")
     options = parser.parse_args()
     arms = judged(options.name, options.runs)
-    tables = (arms_table(arms), outcomes_table(arms), differences_table(arms), alerts_table(arms))
+    tables = (
+        arms_table(arms), outcomes_table(arms), seeds_table(arms), differences_table(arms), alerts_table(arms),
+    )  # fmt: skip
     sys.stdout.write("\n\n".join(tables) + "\n")
     return 0
 
@@ -101,6 +107,20 @@ def outcomes_table(arms: Arms) -> str:
     lines = [f"| {' | '.join(['arm', *found])} |", "|---" * (1 + len(found)) + "|"]
     for label, of in counts.items():
         lines.append(f"| {' | '.join([label, *(str(of[outcome]) for outcome in found)])} |")
+    return "\n".join(lines)
+
+
+def seeds_table(arms: Arms) -> str:
+    """Of each run what was at its start and at its end."""
+    lines = [
+        f"| {' | '.join(['arm', 'seed', 'outcome', 'MI lost at', *OF_SEEDS])} |",
+        "|---" * (4 + len(OF_SEEDS)) + "|",
+    ]
+    for label, runs in arms.items():
+        for seed, one in runs.items():
+            pilot = one.pilot
+            changes = [f"{pilot.before(metric):.3g} → {pilot.after(metric):.3g}" for metric in OF_SEEDS.values()]
+            lines.append(f"| {' | '.join([label, str(seed), pilot.outcome, str(pilot.lost_at or '–'), *changes])} |")
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ from benchmarks.science.template_collapse import (
     differences_table,
     judged,
     outcomes_table,
+    seeds_table,
 )
 
 LABELS = ["all groups", "0.9 of the std", "0.9 of the variance", "all groups, no slip"]
@@ -50,6 +51,12 @@ def test_each_arm_has_how_many_seeds_end_as_what() -> None:
         "| all groups | 0 | 2 |",
         "| filtered | 2 | 0 |",
     ]
+
+
+def test_each_seed_has_what_was_at_its_start_and_at_its_end() -> None:
+    lines = seeds_table(ARMS).splitlines()
+    assert lines[2].startswith("| all groups | 1 | slow collapse | 121 | 0.9 → 0.1 | 0.9 → 0.9 |")
+    assert lines[4].startswith("| filtered | 1 | MI kept | – | 0.9 → 0.8 |")
 
 
 def test_differences_are_taken_seed_by_seed() -> None:
