@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections.abc import Iterator
 from contextvars import copy_context
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from webapp import logs
 from webapp.logs import JsonLines, bound
+
+
+@pytest.fixture(autouse=True)
+def _nothing_bound() -> Iterator[None]:
+    """Requests of earlier tests had no ASGI application around them, so what they bound is still there."""
+    before = logs._bound.set(logs.NOTHING)
+    yield
+    logs._bound.reset(before)
 
 
 def line(message: str = "hello", *arguments: object, exc_info: Any = None) -> dict[str, Any]:

@@ -41,8 +41,7 @@ class UserAndRunMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        with bound():  # what is bound below is gone after the response
-            return self.get_response(request)
+        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, arguments: Any, named: dict[str, Any]) -> None:
         if getattr(view, "login_required", True) and request.user.is_authenticated:
