@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -90,7 +91,7 @@ def make_world(*, name: str = "a run", text: str = "some text", texts: list[str]
 def _add_import(user: User, name: str, text: str) -> RolloutImport:
     """One that failed, with a rejected line."""
     return RolloutImport.objects.create(
-        owner=user, name=name[:80], files=[text[:200]], bytes=2, lines=1, read=1, rejected=1, upload="0" * 32,
+        owner=user, name=name[:80], files=[text[:200]], bytes=2, lines=1, read=1, rejected=1, upload=uuid.uuid4().hex,
         errors=[[text[:200], 1, text]], state=JobState.FAILED, message=text,
     )  # fmt: skip
 
