@@ -37,6 +37,7 @@ class Deployment:
 
     def __init__(self, directory: Path, database: str = "", **variables: str) -> None:
         self.directory = directory
+        self.code = REPOSITORY  # what is started from now on runs it
         self.processes: list[subprocess.Popen[bytes]] = []
         self.redis_port, password = free_port(), secrets.token_hex(8)
         self.redis_password = password
@@ -60,7 +61,7 @@ class Deployment:
     def start(self, name: str, *command: str, **variables: str) -> subprocess.Popen[bytes]:
         with self.log(name).open("ab") as log:
             process = subprocess.Popen(
-                list(command), cwd=REPOSITORY, env={**self.environment, **variables}, stdout=log, stderr=log
+                list(command), cwd=self.code, env={**self.environment, **variables}, stdout=log, stderr=log
             )
         self.processes.append(process)
         return process
@@ -92,7 +93,7 @@ class Deployment:
         command = [sys.executable, "manage.py", *arguments]
         environment = {**self.environment, **variables}
         done = subprocess.run(
-            command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False, timeout=120
+            command, cwd=self.code, env=environment, capture_output=True, text=True, check=False, timeout=120
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
