@@ -45,7 +45,7 @@ def find_redis_server() -> str:
 def workplace(redis_url: str, tmp_path: Path, transactional_db: None, settings: object) -> Iterator[Workplace]:
     redis.Redis.from_url(redis_url).flushall()
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("broker_url", "broker_write_url"):
+        for name in ("broker_write_url", "broker_url"):  # the second is the default of the first
             patch.setattr(app.conf, name, broker_url(redis_url))
         forget_connections()
         found = Workplace(directory=tmp_path, redis_url=redis_url)

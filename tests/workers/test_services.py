@@ -45,7 +45,7 @@ def test_an_invalid_config_creates_no_row() -> None:
 @pytest.fixture
 def broker_that_is_down() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("broker_url", "broker_write_url"):
+        for name in ("broker_write_url", "broker_url"):  # the second is the default of the first
             patch.setattr(app.conf, name, "redis+socket:///nowhere/redis.sock")
         forget_connections()
         yield

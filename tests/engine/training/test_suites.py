@@ -22,7 +22,7 @@ from tests.engine.talker import save_talking_model
 # share letters in their order with a word, move the tiles of 2048, or have more than four letters.
 DATA_SETS: dict[str, tuple[str, dict[str, Any], int]] = {
     "reasoning_gym": ("reasoning_gym", {"dataset": "spell_backward"}, 1),
-    "textarena": ("textarena", {"env_id": "2048-v0", "options": {"target_tile": 8}}, 6),
+    "textarena": ("textarena", {"env_id": "2048-v0", "options": {"target_tile": 4}}, 6),
     "verifiers": ("verifiers", {"taskset": "word_problem_tasks", "options": {"most_steps": 1}}, 1),
 }
 

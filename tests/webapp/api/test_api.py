@@ -21,6 +21,7 @@ from tests.webapp.sweeps.sweeping import a_sweep, end, queued
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import Endpoint, Media
 from webapp.api.openapi import openapi
+from webapp.launching.models import RolloutImport
 from webapp.reports.models import Report
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
@@ -235,7 +236,10 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     recorded.deliver()
     report = Report.objects.create(title="Learning rates", text="It works.")
     evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
-    rows = {"sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk}
+    rollouts = RolloutImport.objects.create(name="from verl", files=["20.jsonl"], bytes=2, lines=1, upload="0" * 32)
+    rows = {
+        "sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk, "import_id": rollouts.pk,
+    }  # fmt: skip
     path = endpoint.path.format(run_id=recorded.run.pk, **rows)
     answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))
     assert answer.status_code == 200

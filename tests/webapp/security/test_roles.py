@@ -177,6 +177,6 @@ def path_and_cookies(route: str) -> tuple[str, dict[str, Header]]:
         client = Client()
         client.force_login(user_with(role, world))
         found[role] = ("Cookie", f"{settings.SESSION_COOKIE_NAME}={client.session.session_key}")
-    pk = world.evaluation.pk
+    pk = world.rollouts.pk if route.startswith("ws/imports/") else world.evaluation.pk
     path = route.replace("<str:run_id>", world.run.pk).replace("<int:what_if_id>", str(world.what_if.pk))
     return "/" + path.replace("<int:pk>", str(pk)), found
