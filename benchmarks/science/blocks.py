@@ -139,7 +139,9 @@ def _line(path: Path) -> str:
     title, *paragraphs = path.read_text().split("\n\n")
     answer = next((one for one in paragraphs if one.startswith("**") and one.endswith("**")), "")
     link = f"* [{title.removeprefix('# ')}](findings/{path.name})"
-    return link if answer in ("", NOT_RUN, PARTLY_RUN) else f"{link}\n{fill(' '.join(answer[2:-2].split()), WIDTH, **INDENTED)}"
+    if answer in ("", NOT_RUN, PARTLY_RUN):
+        return link
+    return f"{link}\n{fill(' '.join(answer[2:-2].split()), WIDTH, **INDENTED)}"
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
