@@ -3,7 +3,7 @@ start to its end, and whether that was a slow collapse."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -15,10 +15,11 @@ from engine.diagnostics.recordings import read_recording
 from engine.sweeps.catalogue import CONFIGS
 
 MI, ENTROPY = "collapse/mi_ratio", "collapse/conditional_entropy"
+TOKEN_ENTROPY = "collapse/conditional_entropy_token"  # H(Z|X) as arXiv 2604.06268 has it, per token
 SUCCESS, RETURN, STD = "rollout/success", "reward/mean", "reward/within_group_std"
 WELL_FORMED = "rollout/parse_ok_rate"
 METRICS = (
-    MI, ENTROPY, SUCCESS, RETURN, STD, WELL_FORMED, "policy/entropy", "collapse/conditional_entropy_token",
+    MI, ENTROPY, SUCCESS, RETURN, STD, WELL_FORMED, "policy/entropy", TOKEN_ENTROPY,
     "collapse/retrieval_above_chance", "rollout/zero_variance_share", "rollout/response_tokens",
 )  # fmt: skip
 GRADIENTS = ("gradient/all/task", "gradient/all/entropy")  # of runs that decompose them
@@ -30,7 +31,7 @@ POINTS = 40  # of a stored curve
 
 # what a slow collapse is; each is explained in docs/findings/slow_collapse.md
 MI_LEFT = 0.5  # of its start: thoughts no longer depend on the prompt
-ENTROPY_LEFT = 0.8  # of its start, or more: thoughts stay varied
+ENTROPY_LEFT = 0.8  # of its start per token, or more: thoughts stay varied
 FORMAT_LEFT = 0.9  # of responses, or more: it is not the format that broke
 SUCCESS_LEFT = 0.75  # of its start, or more: the reward hardly moves
 SLOW = 100  # steps, or more, until mutual information is lost
@@ -55,19 +56,7 @@ class Pilot:
 
     @property
     def outcome(self) -> str:
-        """In one or two words, the first that applies."""
-        before, after = self.before, self.after
-        if after(WELL_FORMED) < FORMAT_LEFT:
-            return "format broke"
-        if self.steps < SLOW:
-            return "too short"
-        if after(MI) > MI_LEFT * before(MI):
-            return "MI kept" if after(MI) > 0.8 * before(MI) else "MI fell in part"
-        if after(ENTROPY) < ENTROPY_LEFT * before(ENTROPY):
-            return "low entropy"
-        if after(SUCCESS) < SUCCESS_LEFT * before(SUCCESS):
-            return "success lost"
-        return "slow collapse" if (self.lost_at or 0) >= SLOW else "fast collapse"
+        return outcome_of(self.steps, self.lost_at, self.before, self.after)
 
     @property
     def lost_at(self) -> int | None:
@@ -92,6 +81,23 @@ class Pilot:
         """Of a diagnosis three readings, of every step twenty; never more than a third of all."""
         most = READINGS if len(values) < self.steps else STEPS
         return max(1, min(most, len(values) // 3))
+
+
+def outcome_of(steps: int, lost_at: int | None, before: Callable[[str], float], after: Callable[[str], float]) -> str:
+    """In one or two words, the first that applies."""
+    if after(WELL_FORMED) < FORMAT_LEFT:
+        return "format broke"
+    if steps < SLOW:
+        return "too short"
+    if after(MI) > 0.8 * before(MI):
+        return "MI kept"
+    if after(MI) > MI_LEFT * before(MI) or lost_at is None:
+        return "MI fell in part"
+    if after(TOKEN_ENTROPY) < ENTROPY_LEFT * before(TOKEN_ENTROPY):
+        return "low entropy"
+    if after(SUCCESS) < SUCCESS_LEFT * before(SUCCESS):
+        return "success lost"
+    return "slow collapse" if lost_at >= SLOW else "fast collapse"
 
 
 def read_pilot(directory: Path) -> Pilot:

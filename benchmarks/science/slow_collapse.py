@@ -17,14 +17,25 @@ from typing import Any
 
 from benchmarks.scaling.__main__ import filled
 from benchmarks.science.__main__ import FINDINGS
-from benchmarks.science.pilots import ENTROPY, MI, STD, SUCCESS, WELL_FORMED, Pilot, read_pilot, thinned
+from benchmarks.science.pilots import (
+    ENTROPY,
+    MI,
+    STD,
+    SUCCESS,
+    TOKEN_ENTROPY,
+    WELL_FORMED,
+    Pilot,
+    outcome_of,
+    read_pilot,
+    thinned,
+)
 from benchmarks.science.plot import COLOURS, plot_curves
 
 HEAD = (
-    "pilot", "settings", "seed", "steps", "CPU minutes", "H(Z\\|X)", "MI / ln N", "success", "reward std",
+    "pilot", "settings", "seed", "steps", "CPU minutes", "H(Z\\|X)", "per token", "MI / ln N", "success", "reward std",
     "well-formed", "outcome",
 )  # fmt: skip
-CHANGES = (ENTROPY, MI, SUCCESS, STD, WELL_FORMED)
+CHANGES = (ENTROPY, TOKEN_ENTROPY, MI, SUCCESS, STD, WELL_FORMED)
 BONUS = 0.005  # the entropy bonus of the pilots with chance in the environment
 WINDOW = 40  # steps that a column of their table is the mean of
 CURVES = (MI, ENTROPY, SUCCESS, STD)
@@ -60,7 +71,13 @@ def pilots_in(folder: Path) -> list[Stored]:
 def merged(stored: Sequence[Stored], new: Sequence[Stored], *, drop: Sequence[str] = ()) -> list[Stored]:
     """A new one takes the position of the stored one of its name, else it comes last."""
     by_name = {one["name"]: one for one in (*stored, *new)}
-    return [one for name, one in by_name.items() if name not in drop]
+    return [rejudged(one) for name, one in by_name.items() if name not in drop]
+
+
+def rejudged(one: Stored) -> Stored:
+    """By today's definition, so that pilots of different days compare."""
+    outcome = outcome_of(one["steps"], one["lost_at"], one["before"].__getitem__, one["after"].__getitem__)
+    return one | {"outcome": outcome}
 
 
 def as_stored(pilot: Pilot) -> Stored:

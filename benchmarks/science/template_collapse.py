@@ -20,7 +20,7 @@ from statistics import median
 
 from benchmarks.science.__main__ import ROOT
 from benchmarks.science.catalogue import EXPERIMENTS
-from benchmarks.science.pilots import ENTROPY, MI, SUCCESS, WELL_FORMED, Pilot, read_pilot
+from benchmarks.science.pilots import ENTROPY, MI, SUCCESS, TOKEN_ENTROPY, WELL_FORMED, Pilot, read_pilot
 from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import read_recording, replay
@@ -31,10 +31,10 @@ from engine.statistics.proportions import wilson
 SWEEPS = ("template_collapse", "entropy_and_chance")
 COLLAPSES = ("slow collapse", "fast collapse")
 OF_SEEDS = {
-    "MI / ln N": MI, "H(Z\\|X)": ENTROPY, "entropy a token": "policy/entropy", "success": SUCCESS,
+    "MI / ln N": MI, "H(Z\\|X)": ENTROPY, "per token": TOKEN_ENTROPY, "success": SUCCESS,
     "well-formed": WELL_FORMED, "tokens": "rollout/response_tokens",
 }  # fmt: skip
-AT_END = {"MI / ln N": MI, "H(Z\\|X)": ENTROPY, "success": SUCCESS}
+AT_END = {"MI / ln N": MI, "H(Z\\|X)": ENTROPY, "per token": TOKEN_ENTROPY, "success": SUCCESS}
 
 
 @dataclass(frozen=True, slots=True)

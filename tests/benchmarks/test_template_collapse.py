@@ -75,4 +75,4 @@ def test_only_alerts_before_the_loss_are_hits() -> None:
 def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path: Path) -> None:
     arms = judged("template_collapse", tmp_path)
     assert list(arms) == LABELS
-    assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – |"
+    assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – | – |"
