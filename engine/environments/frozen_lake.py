@@ -47,7 +47,7 @@ class FrozenLakeParameters(EnvironmentParameters):
         0.8, gt=0.2, le=1, description="Chance that a tile is ice and no hole. Lower is harder; a path always exists."
     )
     success_rate: float = Field(
-        1.0, gt=0, le=1, description="Chance of moving as intended; else it slips to a side. 1 never slips."
+        1.0, ge=0, le=1, description="Chance of moving as intended; else it slips to a side. 1 never slips, 0 always."
     )
     format: GridFormat = Field("grid", description="How the lake is written: symbols, coordinates, or both.")
     symbols: dict[str, str] = Field(

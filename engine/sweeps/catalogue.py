@@ -22,20 +22,27 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 FULL = "_full_size"
 GROUPS = ("papers", "experiments")
 
-# of every sweep at full size: RAGEN v2's model, batch and learning rate, on one node with GPUs
+# of every sweep at full size: the defaults of RAGEN v2 (its `base.yaml`), with 400 steps, on one node with GPUs
 FULL_SIZE: dict[str, Value] = {
     "backend": "ray",
     "model.path": "Qwen/Qwen2.5-3B-Instruct",
     "steps": 400,
+    "environments.0.max_response_tokens": 400,
     "rollout.groups": 8,
     "rollout.group_size": 16,
     "rollout.max_context_tokens": 4096,
+    "algorithm.type": "ppo",
+    "algorithm.critic.learning_rate": 1e-5,
+    "loss.clip_high": 0.28,
+    "loss.entropy_coefficient": 0.001,
+    "filter.type": "none",
     "optimizer.learning_rate": 1e-6,
     "optimizer.updates_per_step": 4,
     "optimizer.gradient_checkpointing": True,
     "cluster.device": "gpu",
     "evaluation.every": 0,
     "evaluation.final_episodes": 512,
+    "evaluation.temperature": 0.5,
     "checkpoint.keep": 1,
     "capture.every": 0,
 }

@@ -91,11 +91,12 @@ def test_members_with_the_same_problem_slip_independently_and_the_same_luck_repe
     assert len({tuple(walk(luck)) for luck in range(8)}) > 1
 
 
-def test_it_moves_as_gymnasiums_own_environment_does() -> None:
-    ours = make_environment("frozen_lake", success_rate=0.7)
+@pytest.mark.parametrize("rate", [0.7, 0.0])
+def test_it_moves_as_gymnasiums_own_environment_does(rate: float) -> None:
+    ours = make_environment("frozen_lake", success_rate=rate)
     for seed in range(10):
         ours.reset(seed=seed, options={"chance_seed": seed + 1})
-        theirs = FrozenLakeEnv(desc=list(make_lake(seed, 4, 0.8)), is_slippery=True, success_rate=0.7)
+        theirs = FrozenLakeEnv(desc=list(make_lake(seed, 4, 0.8)), is_slippery=True, success_rate=rate)
         theirs.reset(seed=seed + 1)
         for action in (DOWN, RIGHT, UP, LEFT, RIGHT, DOWN):
             _, reward, over, _, _ = ours.step(action)
