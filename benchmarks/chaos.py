@@ -6,7 +6,7 @@ stopped, resumed or begun again; a worker, an engine, its keeper, the site or Re
 suspended; Redis is emptied. What was killed starts again within some seconds, as under a launcher. After that all runs
 are stopped, and then of each run
 
-* every row is what its file says: rows read anew from the file (`manage.py rebuild_run`) are those that were there,
+* every row is what its file says: rows read again from the file (`manage.py rebuild_run`) are those that were there,
 * no process is left, no lock on its directory is held, and no worker holds its lease.
 
     python -m benchmarks.chaos [--seconds N] [--seed N]
