@@ -101,6 +101,8 @@ def recorded_run(
     for metric, points in result["curves"].items():
         for step, value in points:
             steps[int(step)][metric] = value
+    for metrics in steps.values():  # curves leave out how many groups a step has, which rules read
+        metrics["rollout/mixed_groups"] = config.rollout.groups
     evaluations = [_evaluation(one) for one in result["evaluations"]]
     readings = [(one.step, held_out_metrics([one])) for one in evaluations]
     recording = Recording(name=name, steps=sorted(steps.items()), evaluations=readings)

@@ -40,7 +40,7 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
     ),
     FallsFromBestConfig(
         name="success_fell", metric="rollout/success", severity="critical", steps=3,
-        window=5, limit=0.5, floor=0.05, subject="Training success", advice=_GENTLER,
+        window=5, limit=0.5, floor=0.05, beyond_noise=True, subject="Training success", advice=_GENTLER,
     ),
     FallsSignificantlyConfig(
         name="held_out_fell", metric="eval/success", severity="warn", steps=1,
@@ -74,7 +74,7 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice="They were skipped. Lower the learning rate, or resume from an earlier checkpoint.",
     ),
     TemplateCollapseConfig(
-        name="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=1,
+        name="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=2,
         limit=0.6, baseline=2, floor=0.2, holding="collapse/conditional_entropy_token", holding_limit=0.5,
         subject="Mutual information of thoughts and prompts, as a share of its ceiling,",
         advice="Thoughts stay varied but depend less and less on the state: read thoughts on "

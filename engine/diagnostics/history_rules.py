@@ -16,9 +16,12 @@ from engine.diagnostics.rule_config import (
     ZScoreConfig,
 )
 from engine.diagnostics.rules import Rule
-from engine.statistics.proportions import difference_of_rates
+from engine.statistics.proportions import difference_of_rates, wilson_many
 
 WithWindow = TypeVar("WithWindow", bound=WindowRule)
+
+Z99 = 2.5758  # the normal quantile of a 99% interval
+GROUPS = ("rollout/failed_groups", "rollout/mixed_groups", "rollout/solved_groups")  # a step has one of these each
 
 
 @dataclass(slots=True)
@@ -104,6 +107,7 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
 
     best: float = 0.0
     best_at: int = -1  # the last step of that mean; -1 before the first
+    best_of: int = 0  # readings that it is the mean of
 
     def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
         best = self.best
@@ -119,12 +123,23 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     def _reading(self, metrics: Metrics) -> float | None:
         if self.config.metric in metrics:
             self.remember(metrics[self.config.metric])
-            self.best = max(self.best, statistics.fmean(self.window))
+            mean = statistics.fmean(self.window)
+            if mean > self.best:
+                self.best, self.best_of = mean, len(self.window)
         return super(FallsFromBest, self)._reading(metrics)
 
     def is_breached(self, value: float, metrics: Metrics) -> bool:
         limit = self.config.limit * self.best
         return self.best >= self.config.floor and value < limit and not math.isclose(value, limit)  # means are rounded
+
+    def is_certain(self, metrics: Metrics) -> bool:
+        """Members of a group share a problem, so that a step has as many trials as groups."""
+        groups = sum(metrics.get(name, 0.0) for name in GROUPS)
+        if not self.config.beyond_noise or not groups:
+            return True
+        newest = self.window[-max(self.config.steps, self.mean_over) :]
+        before = Rate.of(self.best, self.best_of * groups)
+        return Rate.of(statistics.fmean(newest), len(newest) * groups).is_below(before)
 
     def finding(self, value: float) -> str:
         return (
@@ -136,26 +151,33 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super(FallsFromBest, self).state_dict(), "best": self.best, "best_at": self.best_at}
+        own = {"best": self.best, "best_at": self.best_at, "best_of": self.best_of}
+        return {**super(FallsFromBest, self).state_dict(), **own}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
-        self.best, self.best_at = state["best"], state["best_at"]
+        self.best, self.best_at, self.best_of = state["best"], state["best_at"], state["best_of"]
 
 
 class Rate(NamedTuple):
-    """A success rate and its 95% interval."""
+    """A success rate and its interval."""
 
     success: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, success: float, trials: float) -> Rate:
+        """With a 99% Wilson interval: with many looks, at each step, 95% would often be exceeded by chance."""
+        low, high = wilson_many(min(1.0, success) * trials, trials, Z99)  # a mean of ones may round to more
+        return cls(success, float(low), float(high))
 
     @property
     def text(self) -> str:
         return f"{self.success:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
     def is_below(self, other: Rate) -> bool:
-        """Whether the 95% interval of the difference is below 0."""
+        """Whether the interval of the difference, of the level of both, is below 0."""
         _, high = difference_of_rates(self.success, self[1:], other.success, other[1:])
         return float(high) < 0
 

@@ -192,6 +192,11 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     limit: Share = Field(description="Share of the best mean.")
     window: int = Field(10, ge=1, le=1000, description="Readings in a row that the best mean is of.")
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
+    beyond_noise: bool = Field(
+        False,
+        description="Of a rate: only falls whose 99% interval is below 0 count, where the groups of a step are its "
+        "trials. Steps that do not report their groups count all falls.",
+    )
 
 
 class FallsSignificantlyConfig(RuleBase):

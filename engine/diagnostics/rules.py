@@ -57,6 +57,10 @@ class Rule(ABC, Generic[Config]):
     def is_breached(self, value: float, metrics: Metrics) -> bool:
         """Reads one value; whether it is breached."""
 
+    def is_certain(self, metrics: Metrics) -> bool:
+        """Whether enough breached readings in a row make an alert."""
+        return True
+
     @abstractmethod
     def finding(self, value: float) -> str:
         """The predicate of the message: "is 0.01, under 0.05 for 5 steps"."""
@@ -99,7 +103,7 @@ class Rule(ABC, Generic[Config]):
         self.quiet = max(0, self.quiet - 1)
         if self.firing:
             self.firing = self.clear < (self.config.recovery or self.config.steps)
-        elif self.breached >= self.config.steps:
+        elif self.breached >= self.config.steps and self.is_certain(metrics):
             self.firing = self.pending = True
         self.pending = self.pending and self.firing
         if not self.pending or self.quiet or not self.breached:

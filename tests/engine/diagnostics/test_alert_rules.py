@@ -122,6 +122,22 @@ def test_a_fall_that_begins_at_once_is_compared_with_the_first_steps() -> None:
     assert alert.message.startswith("Training success is 0.023, below 0.5 times its best of 0.461 over 5 steps, for 3")
 
 
+def of_groups(success: float, groups: int) -> dict[str, float]:
+    """A step with so many groups, whose members succeed and fail."""
+    return step_of(success=success) | {"rollout/failed_groups": 1, "rollout/mixed_groups": groups - 1}
+
+
+def test_a_fall_of_success_within_the_noise_of_few_groups_is_no_alert() -> None:
+    # 99% intervals: five steps of 8 groups at 0.2 are 40 trials, from 0.086; three at 0.08 are 24, up to 0.327. The
+    # difference is -0.12 + sqrt(0.247² + 0.114²) = 0.15 at most. 24 trials without success go up to 0.217:
+    # -0.2 + sqrt(0.217² + 0.114²) = 0.05, and after 0.4, from 0.229: -0.4 + sqrt(0.217² + 0.171²) = -0.12. With 64
+    # groups 0.08 goes up to 0.146 and 0.2 down to 0.149: -0.12 + sqrt(0.066² + 0.051²) = -0.04.
+    assert raised([of_groups(0.2, 8)] * 5 + [of_groups(0.08, 8)] * 9) == []
+    assert (8, "success_fell", "critical") not in raised([of_groups(0.2, 8)] * 5 + [of_groups(0.0, 8)] * 3)
+    assert raised([of_groups(0.2, 64)] * 5 + [of_groups(0.08, 64)] * 3) == [(8, "success_fell", "critical")]
+    assert (8, "success_fell", "critical") in raised([of_groups(0.4, 8)] * 5 + [of_groups(0.0, 8)] * 3)
+
+
 def test_success_that_was_never_there_cannot_fall() -> None:
     assert raised([step_of(success=0.04)] * 15 + [step_of(success=0.0)] * 15) == []
 

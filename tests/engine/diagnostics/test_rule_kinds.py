@@ -61,7 +61,7 @@ def test_a_kind_has_only_the_fields_that_it_reads() -> None:
         "falls": {"limit", "mean_over", "baseline", "floor"},
         "rises": {"limit", "mean_over", "baseline", "floor"},
         "gains": {"limit", "mean_over", "baseline"},
-        "falls_from_best": {"limit", "mean_over", "window", "floor"},
+        "falls_from_best": {"limit", "mean_over", "window", "floor", "beyond_noise"},
         "falls_significantly": set(),
         "spike": {"limit", "window"},
         "z_score": {"limit", "window", "floor"},
