@@ -6,9 +6,10 @@ rows. Workers call `advance_all` every few seconds and whenever a run ends; a lo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from engine.errors import StarboardError
 from engine.sweeps.configurations import with_changes
@@ -25,16 +26,30 @@ from webapp.sweeps.proposals import FAILURES
 from webapp.sweeps.pruning import prune
 
 LONGEST_NAME = 80
+LONGEST_REASON = 300
+OUTAGES = (OperationalError, InterfaceError, OSError)  # of the database or the disk: they pass
+
+log = logging.getLogger(__name__)
 
 
 def advance_all() -> None:
-    """Ends what the sweeps rule out, and launches the next runs of every sweep that has room for them."""
+    """Ends what the sweeps rule out, and launches the next runs of every sweep that has room for them. One that fails
+    is stopped with the reason, so that it holds up no other; without a database all wait for the next call."""
     for sweep in Sweep.objects.filter(state=SweepState.RUNNING):
-        prune(sweep)
-        if stop_if_failing(sweep):
-            continue
-        if _live_count(sweep) < sweep.at_once:
-            advance(sweep.pk)
+        try:
+            _go_on(sweep)
+        except OUTAGES:
+            raise
+        except Exception as error:
+            log.exception("Sweep %s could not be advanced", sweep.pk)
+            why = f"It could not be advanced: {type(error).__name__}: {str(error)[:LONGEST_REASON]}. Resume tries again."
+            end(sweep, SweepState.STOPPED, why, failed=True)
+
+
+def _go_on(sweep: Sweep) -> None:
+    prune(sweep)
+    if not stop_if_failing(sweep) and _live_count(sweep) < sweep.at_once:
+        advance(sweep.pk)
 
 
 def advance(pk: int) -> None:

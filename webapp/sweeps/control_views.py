@@ -62,8 +62,12 @@ def extend_sweep(request: HttpRequest, pk: int) -> HttpResponse:
     sweep = fetch(Sweep, needs=Role.EDITOR, pk=pk)
     try:
         confirmed = whole_number(request.POST.get("confirm", "")) or 0
-        plan = _extended(sweep.parsed_plan(), request)
-        added = extend(sweep, plan.model_dump(mode="json"), most=max(CONFIRM_ABOVE, confirmed), user=request.user)
+        added = extend(
+            sweep,
+            lambda plan: _extended(plan, request).model_dump(mode="json"),
+            most=max(CONFIRM_ABOVE, confirmed),
+            user=request.user,
+        )
     except (Refused, ValueError) as error:
         messages.warning(request, f"Nothing was added. {_plain(error)}")
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.config import RunConfig
-from engine.sweeps.plan import MOST_RUNS
+from engine.sweeps.plan import MOST_RUNS, SweepPlan
 from engine.sweeps.points import fixed
 from engine.sweeps.text import SweepText
 from webapp.audit.services import Actor, record_of
@@ -71,15 +71,39 @@ def create(
     return sweep
 
 
-def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user: Actor = None) -> int:
+def extend(
+    sweep: Sweep, larger: Callable[[SweepPlan], Mapping[str, Any]], *, most: int = MOST_RUNS, user: Actor = None
+) -> int:
     """Plans what a plan with more values, draws or seeds adds to the sweep, and how many runs that is. Runs that it has
-    stay as they are. Raises `Refused` for more than `most`, or if something of the former plan is missing."""
-    if sweep.parsed_plan().method == "tpe":
-        return _extend_adaptive(sweep, data, most=most, user=user)
-    former = set(sweep.planned.values_list("point_key", "seed"))
-    made = _draft(sweep, data, user, first=[key for key, _ in former])
+    stay as they are. `larger` makes the data of that plan from the present one; it is called again if somebody else
+    has extended the sweep meanwhile. Raises `Refused` for more than `most`, or if something of the plan is missing."""
+    while (added := _try_to_extend(sweep, larger, most=most, user=user)) is None:
+        sweep.refresh_from_db()
+    if added:
+        advance(sweep.pk)
+    sweep.refresh_from_db()
+    return added
+
+
+def _try_to_extend(
+    sweep: Sweep, larger: Callable[[SweepPlan], Mapping[str, Any]], *, most: int, user: Actor
+) -> int | None:
+    """None if the plan has changed since `sweep` was read."""
+    former = sweep.parsed_plan()
+    known = list(sweep.planned.values_list("point_key", flat=True)) if former.method != "tpe" else []
+    made = draft(sweep.parsed_config(), larger(former), first=known, user=user, version=sweep.environment_version)
     if made.plan is None or not made.valid:
         raise Refused(" ".join(made.problems))
+    with transaction.atomic():
+        if Sweep.objects.select_for_update().get(pk=sweep.pk).plan != sweep.plan:
+            return None
+        if former.method == "tpe":
+            return _extend_adaptive(sweep, former, made.plan, most=most, user=user)
+        return _extend_drawn(sweep, made, most=most, user=user)
+
+
+def _extend_drawn(sweep: Sweep, made: SweepDraft, *, most: int, user: Actor) -> int:
+    former = set(sweep.planned.values_list("point_key", "seed"))
     planned = {(trial.point.key, trial.seed) for trial in made.trials()}
     if missing := len(former - planned):
         raise Refused(
@@ -87,46 +111,31 @@ def extend(sweep: Sweep, data: Mapping[str, Any], *, most: int = MOST_RUNS, user
             "none; for anything else, start another sweep from this one."
         )
     _check_count(len(planned - former), most)
-    with transaction.atomic():
-        added = _add(sweep, made)
-        if added:
-            plan = fixed(made.plan, sweep.config).model_dump(mode="json")
-            _start_again(sweep, plan=plan)
-            record_of(sweep, user, "extend", runs=added)
-            advance(sweep.pk)
-    sweep.refresh_from_db()
+    added = _add(sweep, made)
+    if added and made.plan is not None:
+        _start_again(sweep, plan=fixed(made.plan, sweep.config).model_dump(mode="json"))
+        record_of(sweep, user, "extend", runs=added)
     return added
 
 
-def _draft(sweep: Sweep, data: Mapping[str, Any], user: Actor, *, first: Sequence[str] = ()) -> SweepDraft:
-    return draft(sweep.parsed_config(), data, first=first, user=user, version=sweep.environment_version)
-
-
-def _extend_adaptive(sweep: Sweep, data: Mapping[str, Any], *, most: int, user: Actor) -> int:
+def _extend_adaptive(sweep: Sweep, former: SweepPlan, plan: SweepPlan, *, most: int, user: Actor) -> int:
     """Further seeds for the configurations that there are, and further configurations for it to propose."""
-    made = _draft(sweep, data, user)
-    if made.plan is None or not made.valid:
-        raise Refused(" ".join(made.problems))
-    former, plan = sweep.parsed_plan(), made.plan
     if plan.axes != former.axes or not set(former.seeds) <= set(plan.seeds) or plan.points < former.points:
         raise Refused("An adaptive search keeps its axes. Extend it by configurations or training seeds.")
     if plan.seeds == former.seeds and plan.points == former.points:
         return 0
     _check_count(plan.points * len(plan.seeds) - former.points * len(former.seeds), most)
-    with transaction.atomic():
-        points = {row.point_key: row for row in sweep.planned.filter(pruned="")}
-        new = [(row, seed) for seed in plan.seeds if seed not in former.seeds for row in points.values()]
-        first = 1 + max(sweep.planned.values_list("order", flat=True), default=-1)
-        PlannedRun.objects.bulk_create(
-            PlannedRun(sweep=sweep, order=first + index, point_key=row.point_key, labels=row.labels,
-                       changes=row.changes, seed=seed)
-            for index, (row, seed) in enumerate(new)
-        )  # fmt: skip
-        _start_again(sweep, plan=plan.model_dump(mode="json"))
-        record_of(sweep, user, "extend", seeds=len(plan.seeds), configurations=plan.points)
     known = known_count(sweep)
-    advance(sweep.pk)
-    sweep.refresh_from_db()
+    points = {row.point_key: row for row in sweep.planned.filter(pruned="")}
+    new = [(row, seed) for seed in plan.seeds if seed not in former.seeds for row in points.values()]
+    first = 1 + max(sweep.planned.values_list("order", flat=True), default=-1)
+    PlannedRun.objects.bulk_create(
+        PlannedRun(sweep=sweep, order=first + index, point_key=row.point_key, labels=row.labels,
+                   changes=row.changes, seed=seed)
+        for index, (row, seed) in enumerate(new)
+    )  # fmt: skip
+    _start_again(sweep, plan=plan.model_dump(mode="json"))
+    record_of(sweep, user, "extend", seeds=len(plan.seeds), configurations=plan.points)
     return len(new) + max(0, plan.points - known) * len(plan.seeds)
 
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from engine.sweeps.plan import SweepPlan
 from tests.webapp.sweeps.sweeping import BASE, a_sweep, end, queued
 from tests.webapp.sweeps.test_pages import form, text_of
 from webapp.runs.models import Run, StepMetrics
@@ -82,13 +83,13 @@ def test_a_search_is_extended_by_configurations_and_seeds_and_keeps_its_axes(use
     sweep = adaptive(user, points=4)
     finish_as_they_come(sweep)
     assert sweep.state == SweepState.FINISHED and sweep.planned.count() == 4
-    assert extend(sweep, {**sweep.plan, "points": 6}) == 2
+    assert extend(sweep, lambda plan: {**plan.model_dump(), "points": 6}) == 2
     finish_as_they_come(sweep)
     assert sweep.planned.count() == 6
-    assert extend(sweep, {**sweep.plan, "seeds": [1, 2]}) == 6
-    assert extend(sweep, sweep.plan) == 0
+    assert extend(sweep, lambda plan: {**plan.model_dump(), "seeds": [1, 2]}) == 6
+    assert extend(sweep, SweepPlan.model_dump) == 0
     with pytest.raises(Refused, match="keeps its axes"):
-        extend(sweep, {**sweep.plan, "axes": [{**RATE, "high": 1.0}]})
+        extend(sweep, lambda plan: {**plan.model_dump(), "axes": [{**RATE, "high": 1.0}]})
 
 
 def test_a_run_below_the_median_ends_as_pruned_and_says_why(user: User) -> None:

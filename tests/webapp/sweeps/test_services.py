@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 
 from engine.config import RunConfig
+from engine.sweeps.plan import SweepPlan
 from tests.webapp.sweeps.sweeping import BASE, KL, STEPS, a_sweep, end, finish, queued
 from webapp.audit.models import AuditEntry
 from webapp.environments.models import EnvironmentVersion
@@ -19,6 +21,7 @@ from webapp.runs.states import RunState
 from webapp.sweeps.advancing import advance, advance_all
 from webapp.sweeps.drafts import draft
 from webapp.sweeps.models import Priority, Sweep, SweepState
+from webapp.sweeps.extending import extended
 from webapp.sweeps.services import Refused, change, create, extend, resume, stop
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +140,7 @@ def test_more_seeds_and_values_add_runs_and_repeat_none(user: User) -> None:
     former = set(Run.objects.filter(planned__sweep=sweep).values_list("pk", flat=True))
     sweep.refresh_from_db()
     plan = {**sweep.plan, "seeds": [1, 2, 3], "axes": [{**KL, "values": [0.0, 0.1, 0.2]}, STEPS]}
-    assert extend(sweep, plan) == 3 * 2 * 3 - 8
+    assert extend(sweep, lambda _: plan) == 3 * 2 * 3 - 8
     assert sweep.state == SweepState.RUNNING and sweep.parsed_plan().seeds == [1, 2, 3]
     finish(sweep)
     after = Run.objects.filter(planned__sweep=sweep)
@@ -148,14 +151,41 @@ def test_more_seeds_and_values_add_runs_and_repeat_none(user: User) -> None:
 def test_more_draws_continue_those_that_there_are(user: User) -> None:
     rate = {"type": "range", "field": "optimizer.learning_rate", "low": 1e-4, "high": 1e-3, "scale": "log"}
     sweep = a_sweep(user, plan={"axes": [rate], "method": "sobol", "points": 3, "seeds": [1]})
-    assert extend(sweep, {**sweep.plan, "points": 5}) == 2
-    assert extend(sweep, sweep.plan) == 0
+    assert extend(sweep, lambda plan: {**plan.model_dump(), "points": 5}) == 2
+    assert extend(sweep, SweepPlan.model_dump) == 0
+
+
+def test_two_browsers_extend_a_sweep_at_the_same_time_and_both_seeds_are_trained(user: User, browser: Client) -> None:
+    """The second one writes after the first has read the plan: the first plans again, over both."""
+    sweep = a_sweep(user)
+    meanwhile = [Sweep.objects.get(pk=sweep.pk)]
+
+    def with_seed_3(plan: SweepPlan) -> dict[str, Any]:
+        if meanwhile:
+            assert extend(meanwhile.pop(), lambda plan: extended(plan, seeds=[4])) == 4
+        return extended(plan, seeds=[3])
+
+    assert extend(sweep, with_seed_3) == 4
+    assert sweep.parsed_plan().seeds == [1, 2, 4, 3]
+    assert sorted(sweep.planned.values_list("seed", flat=True)) == [1] * 4 + [2] * 4 + [3] * 4 + [4] * 4
+    assert browser.get(f"/sweeps/{sweep.pk}/").status_code == 200
+
+
+def test_a_sweep_that_cannot_go_on_stops_with_the_reason_and_holds_up_no_other(user: User) -> None:
+    broken, sound = a_sweep(user, at_once=1), a_sweep(user, at_once=1)
+    Sweep.objects.filter(pk=broken.pk).update(plan={"method": "unknown"})
+    for sweep in (broken, sound):
+        end(queued(sweep)[0], RunState.FINISHED)
+    advance_all()
+    broken.refresh_from_db()
+    assert len(queued(sound)) == 1
+    assert broken.state == SweepState.STOPPED and "could not be advanced" in broken.stopped_because
 
 
 def test_an_extension_that_loses_runs_is_refused(user: User) -> None:
     sweep = a_sweep(user)
     with pytest.raises(Refused, match="4 runs of this sweep would no longer belong to it"):
-        extend(sweep, {**sweep.plan, "seeds": [1]})
+        extend(sweep, lambda plan: {**plan.model_dump(), "seeds": [1]})
     assert sweep.planned.count() == 8
 
 

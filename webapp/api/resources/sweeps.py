@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -265,8 +266,8 @@ def change_sweep(call: Call, sweep: Sweep, body: SweepLimits) -> Annotated[dict[
 def extend_sweep(call: Call, sweep: Sweep, body: Extension) -> Annotated[dict[str, Any], Extended]:
     """Add training seeds, values of axes, or configurations to draw. Runs that there are stay as they are."""
     try:
-        plan = extended(sweep.parsed_plan(), seeds=body.seeds, values=body.values, points=body.points)
-        added = extend(sweep, plan, most=max(CONFIRM_ABOVE, body.confirm or 0), user=call.user)
+        larger = partial(extended, seeds=body.seeds, values=body.values, points=body.points)
+        added = extend(sweep, larger, most=max(CONFIRM_ABOVE, body.confirm or 0), user=call.user)
     except ValidationError as error:
         raise invalid_fields({"": str(error.errors()[0]["msg"]).removeprefix("Value error, ")}) from None
     except (Refused, ValueError) as refusal:
