@@ -40,6 +40,10 @@ ALLOWED = {
     "dict_type": "must be a section with fields",
     "model_type": "must be a section with fields",
 }
+COUNTED = {
+    "too_short": "must have {min_length} or more entries, got {actual_length}",
+    "too_long": "must have {max_length} entries or fewer, got {actual_length}",
+}
 LONGEST_SHOWN = 60  # characters of what was given
 
 
@@ -65,6 +69,8 @@ def _reason(item: Any) -> str:
     """What is allowed and what was given; rules of our own already say both."""
     if item["type"] in PLAIN:
         return PLAIN[item["type"]]
+    if item["type"] in COUNTED:
+        return COUNTED[item["type"]].format(**item["ctx"])
     if item["type"] not in ALLOWED:
         return str(item["msg"]).removeprefix("Value error, ")
     if item["input"] in ("", None):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.comparisons.fields import SEEDS, Field
+from webapp.comparisons.fields import SEEDS, Field, swept_names
 from webapp.runs.models import COLOURS, Run
 
 
@@ -27,11 +27,12 @@ def groups_of(runs: Sequence[Run], field: Field | None) -> list[Group]:
     for index, value in enumerate(field.values):
         members.setdefault(value, []).append(index)
     values = list(members)
+    swept = swept_names(runs) if field.key == SEEDS else []
     if (numbers := field.numbers) is not None:
         values.sort(key=lambda value: numbers[members[value][0]])
     return [
         Group(
-            name=_name(value, field, runs, members[value]),
+            name=(swept and swept[members[value][0]]) or _name(value, field, runs, members[value]),
             members=_different_seeds(runs, members[value]) if field.key == SEEDS else members[value],
             colour=index % COLOURS + 1,
             dash=index // COLOURS,

@@ -42,7 +42,9 @@ def advance_all() -> None:
             raise
         except Exception as error:
             log.exception("Sweep %s could not be advanced", sweep.pk)
-            why = f"It could not be advanced: {type(error).__name__}: {str(error)[:LONGEST_REASON]}. Resume tries again."
+            why = (
+                f"It could not be advanced: {type(error).__name__}: {str(error)[:LONGEST_REASON]}. Resume tries again."
+            )
             end(sweep, SweepState.STOPPED, why, failed=True)
 
 

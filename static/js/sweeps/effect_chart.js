@@ -8,6 +8,7 @@ import { visibleString } from "../core/visible_text.js";
 
 /** @typedef {{ label: string, mean: number, low: number | null, high: number | null, seeds: number, runs: number }} EffectPoint */
 /** @typedef {{ axis: string, points: EffectPoint[], drawn: boolean, log: boolean }} Effect */
+/** @typedef {{ measure: string, share: boolean, range: [number, number] | null }} About what is measured, whether it is a share, and the range of all charts */
 
 const OPTIONS = { responsive: true, displayModeBar: false, showTips: false, doubleClick: false };
 const MANY = 14; // characters: longer labels are shortened below the axis
@@ -24,7 +25,7 @@ export class EffectChart {
 
   /**
    * @param {Effect} effect
-   * @param {{ measure: string, share: boolean }} about what is measured, and whether it is a share
+   * @param {About} about
    */
   async draw(effect, about) {
     if (about.share) effect = { ...effect, points: effect.points.map(withinShares) };
@@ -65,10 +66,10 @@ export class EffectChart {
 
   /**
    * @param {Effect} effect
-   * @param {{ measure: string, share: boolean }} about
+   * @param {About} about
    * @returns {PlotlyLayout}
    */
-  layout({ points, drawn, log }, { measure, share }) {
+  layout({ points, drawn, log }, { measure, range }) {
     const muted = this.css("--text-muted");
     const axis = { gridcolor: this.css("--grid-line"), zeroline: false, linecolor: this.css("--border") };
     const levels = {
@@ -90,7 +91,7 @@ export class EffectChart {
       dragmode: false,
       showlegend: false,
       xaxis: { ...axis, fixedrange: true, ...(drawn ? { type: log ? "log" : "linear" } : levels) },
-      yaxis: { ...axis, fixedrange: true, title: { text: measure }, ...(share ? shareRange(points) : {}) },
+      yaxis: { ...axis, fixedrange: true, title: { text: measure }, ...(range ? { range } : {}) },
     };
   }
 
@@ -112,14 +113,20 @@ const withinShares = (point) => ({
 });
 
 /**
- * Around the intervals, within 0 and 1.
- * @param {EffectPoint[]} points
+ * Around all intervals, so that the effects of several axes can be compared; of shares within 0 and 1.
+ * @param {Effect[]} effects
+ * @param {boolean} share
+ * @returns {[number, number] | null} null without a point
  */
-function shareRange(points) {
+export function commonRange(effects, share) {
+  const points = effects.flatMap((one) => (share ? one.points.map(withinShares) : one.points));
+  if (!points.length) return null;
   const low = Math.min(...points.map((one) => one.low ?? one.mean));
   const high = Math.max(...points.map((one) => one.high ?? one.mean));
-  const room = Math.max(0.05, 0.12 * (high - low));
-  return { range: [Math.max(-0.01, low - room), Math.min(1.01, high + room)] };
+  const room = 0.12 * (high - low) || 0.12 * Math.abs(high) || 0.12;
+  return share
+    ? [Math.max(-0.01, low - Math.max(0.05, room)), Math.min(1.01, high + Math.max(0.05, room))]
+    : [low - room, high + room];
 }
 
 /** @param {EffectPoint} point */

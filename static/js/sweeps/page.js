@@ -4,7 +4,7 @@ import { prepareEffects } from "../compare/effects_panel.js";
 import { byId, findAll, jsonOf } from "../core/dom.js";
 import { refreshTimes } from "../core/format.js";
 import { LiveSocket } from "../core/live_socket.js";
-import { EffectChart } from "./effect_chart.js";
+import { commonRange, EffectChart } from "./effect_chart.js";
 
 /** @import { Effect } from "./effect_chart.js" */
 
@@ -29,7 +29,8 @@ function draw() {
     charts.set(axis, chart);
     host.append(chart.panel);
   }
-  for (const effect of effects.axes) charts.get(effect.axis)?.draw(effect, effects);
+  const about = { ...effects, range: commonRange(effects.axes, effects.share) };
+  for (const effect of effects.axes) charts.get(effect.axis)?.draw(effect, about);
 }
 
 async function refresh() {

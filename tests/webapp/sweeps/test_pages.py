@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import QueryDict
 from django.test import Client
 
 from engine.config import RunConfig
 from engine.sweeps.catalogue import sweep_presets
 from tests.webapp.sweeps.sweeping import BASE, KL, a_sweep, end, finish, queued
+from webapp.comparisons.page import read_view
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
@@ -73,7 +75,8 @@ def test_many_runs_are_launched_only_with_their_number(browser: Client) -> None:
     [
         ({"field": "loss.clip_low", "values": "0.2, -1"}, {}, "loss.clip_low = -1: must be greater than 0, got -1"),
         ({"field": "loss.no", "values": "1"}, {}, "loss.no = 1: unknown field"),
-        ({"field": "steps", "values": ""}, {}, "Axis 1, values:"),
+        ({"field": "steps", "values": ""}, {}, "Axis 1, values: must have 1 or more entries, got 0"),
+        ({"field": "steps", "values": ", ".join(map(str, range(1, 52)))}, {}, "must have 50 entries or fewer, got 51"),
         ({"field": "", "values": "1"}, {}, "Axis 1, field:"),
         ({"field": "steps", "type": "range", "low": "x", "high": "2"}, {}, "Axis 1, low: must be a number, got"),
         ({"field": "F", "type": "settings", "values": "none"}, {}, "Axis 1: 'none' has no label."),
@@ -209,6 +212,17 @@ def test_the_page_has_the_effect_of_each_axis_and_the_best_configuration(browser
     assert [(line, [cell["text"] for cell in row]) for line, row in cells] == [
         ("5", ["0.65", "0.25"]), ("6", ["0.75", "0.35"]),
     ]  # fmt: skip
+
+
+def test_lines_of_its_curves_are_named_by_the_values_on_its_axes(browser: Client, user: User) -> None:
+    sweep = a_sweep(user, name="kl")
+    finish(sweep)
+    runs = Run.objects.filter(planned__sweep=sweep)
+    view = read_view(QueryDict(f"sweep={sweep.pk}&group=seeds"))
+    assert [group.name for group in view.groups] == ["0, 5", "0, 6", "0.1, 5", "0.1, 6"]
+    other = Run.objects.create(name="other", config=sweep.config)
+    view = read_view(QueryDict(f"runs={','.join([*runs.values_list('pk', flat=True), other.pk])}&group=seeds"))
+    assert "other" in [group.name for group in view.groups] and "0, 5" not in [group.name for group in view.groups]
 
 
 def test_another_measure_and_the_axes_of_the_heat_map_are_in_the_address(browser: Client, user: User) -> None:
