@@ -50,10 +50,16 @@ def _below_median(key: str, curves: Mapping[str, BySeed], pruning: Pruning, obje
         if value < (middle := median(others)):
             counted = f"seed{'' if len(seeds) == 1 else 's'} {', '.join(map(str, sorted(seeds)))}"
             return (
-                f"Below the median of {len(others)} at step {step}: {WORDS[objective]} {value:.2f} against "
-                f"{middle:.2f} ({counted}, mean of the last {min(WINDOW, step)} steps)."
+                f"Below the median of {len(others)} at step {step}: {WORDS[objective]} {_distinct(value, middle)} "
+                f"({counted}, mean of the last {min(WINDOW, step)} steps)."
             )
     return ""
+
+
+def _distinct(value: float, middle: float) -> str:
+    """`0.30 against 0.40`, with as many digits as tell them from each other."""
+    digits = next((count for count in range(2, 6) if f"{value:.{count}f}" != f"{middle:.{count}f}"), 6)
+    return f"{value:.{digits}f} against {middle:.{digits}f}"
 
 
 def newest_step(curve: Curve, pruning: Pruning) -> int | None:

@@ -18,7 +18,7 @@ def prune(sweep: Sweep) -> int:
     if plan.pruning is None:
         return 0
     rows = list(sweep.planned.filter(pruned="").select_related("run").defer(*LARGE))
-    unfinished = {row.point_key for row in rows if not is_over(row, row.run, sweep)}
+    unfinished = {row.point_key for row in rows if not (is_over(row, row.run, sweep) or _has_trained(row.run))}
     due = {row.pk: step for row in rows if row.point_key in unfinished and (step := _due_step(row, plan))}
     collapsed = {row.point_key for row in rows if _label(row) == COLLAPSED} & unfinished
     keys = collapsed | {row.point_key for row in rows if row.pk in due}
@@ -42,7 +42,13 @@ def _end(sweep: Sweep, key: str, reason: str) -> None:
     found = sweep.planned.filter(point_key=key)
     found.update(pruned=reason, again=False)
     for run in Run.objects.filter(planned__in=found).exclude(state__in=TERMINAL):
-        request_prune(run, reason)
+        if not _has_trained(run):
+            request_prune(run, reason)
+
+
+def _has_trained(run: Run | None) -> bool:
+    """Whether the run is past its last step, with nothing left but its final evaluation."""
+    return run is not None and run.total_steps > 0 and run.step >= run.total_steps
 
 
 def _newest(row: PlannedRun, plan: SweepPlan) -> int:

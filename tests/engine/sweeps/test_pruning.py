@@ -32,6 +32,12 @@ def test_one_below_the_median_of_the_others_ends() -> None:
     assert reason_to_end("mine", {"mine": {1: flat(0.4, 12)}, **others(0.2, 0.4, 0.6)}, {}, PRUNING) == ""
 
 
+def test_a_small_difference_is_written_with_the_digits_that_show_it() -> None:
+    # 0.3994 and 0.4 are both 0.40, and 0.399 and 0.400 with three digits
+    reason = reason_to_end("mine", {"mine": {1: flat(0.3994, 12)}, **others(0.2, 0.4, 0.6)}, {}, PRUNING)
+    assert "training success 0.399 against 0.400 (" in reason
+
+
 def test_only_the_last_steps_up_to_that_step_count() -> None:
     # 0 until step 5, then 0.5; what comes after step 10 is not compared at step 10
     late = {step: 0.0 if step <= 5 else 0.5 for step in range(1, 11)} | dict.fromkeys(range(11, 15), 0.0)

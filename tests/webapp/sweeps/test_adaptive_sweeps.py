@@ -126,6 +126,36 @@ def test_a_run_below_the_median_ends_as_pruned_and_says_why(user: User) -> None:
         resume(sweep)
 
 
+def test_a_run_past_its_last_step_keeps_its_final_evaluation_and_only_other_seeds_are_pruned(user: User) -> None:
+    sweep = a_sweep(user, at_once=3, plan={
+        "axes": [RATE], "method": "random", "points": 3, "seeds": [1, 2], "pruning": PRUNING,
+    })  # fmt: skip
+    worst, *others = queued(sweep)
+    train(worst, 0.1, steps=4)
+    for run in others:
+        train(run, 0.5, steps=4)
+    advance_all()
+    worst.refresh_from_db()
+    assert (worst.state, worst.requested, worst.pruned) == (RunState.RUNNING, "run", "")
+    assert {row.seed: bool(row.pruned) for row in sweep.planned.filter(point_key=worst.planned.point_key)} == {
+        1: True,
+        2: True,
+    }
+    end(worst, RunState.FINISHED, successes=10)
+    assert SweepResults(sweep).counts()["finished"] == 1
+
+
+def test_with_one_seed_nothing_is_pruned_at_the_last_step(user: User) -> None:
+    sweep = a_sweep(user, at_once=3, plan={
+        "axes": [RATE], "method": "random", "points": 3, "seeds": [1], "pruning": PRUNING,
+    })  # fmt: skip
+    worst, *others = queued(sweep)
+    for run in (worst, *others):
+        train(run, 0.1 if run == worst else 0.5, steps=4)
+    advance_all()
+    assert set(sweep.planned.values_list("pruned", flat=True)) == {""}
+
+
 def test_a_collapsed_run_ends_its_configuration_and_an_adaptive_search_knows_it(user: User) -> None:
     sweep = adaptive(user, seeds=[1, 2], pruning=PRUNING)
     first, second = queued(sweep)
