@@ -43,6 +43,7 @@ class EndpointSettings:
     retries: int = 6
     backoff: float = 0.5  # before the first retry; doubled for each further one
     longest_wait: float = 60.0  # a Retry-After above it fails the request
+    waits_for_start: bool = False  # an address that has never answered is retried too, since it may be starting
 
 
 class RequestFailed(Exception):
@@ -161,7 +162,7 @@ class ChatEndpoint:
         except httpx2.TimeoutException:
             raise _Transient(f"no response within {self.settings.timeout:g} s.") from None
         except httpx2.ConnectError as error:
-            if self._reached:
+            if self._reached or self.settings.waits_for_start:
                 raise _Transient(self._clean(f"the connection was refused ({error}).")) from None
             raise EndpointError(
                 self._clean(f"The endpoint {self.url} cannot be reached: {error}."),

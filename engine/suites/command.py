@@ -141,7 +141,11 @@ def model_under_test(options: argparse.Namespace, policy: Policy, suite: Suite) 
         from engine.policies.chat_endpoint import ChatEndpoint, EndpointSettings
 
         settings = EndpointSettings(
-            url=policy.endpoint, model=policy.model, timeout=options.timeout, retries=options.retries
+            url=policy.endpoint,
+            model=policy.model,
+            timeout=options.timeout,
+            retries=options.retries,
+            waits_for_start=True,
         )
         key = key_from_environment(options.key_env)
         endpoint = ChatEndpoint(settings, key, concurrency=options.concurrency)

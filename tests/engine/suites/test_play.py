@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,31 @@ def test_the_command_plays_what_is_missing_and_reports_it(
     assert main([*command, "--samples", "2"]) == 0
     assert capsys.readouterr().out == printed
     assert main(["evaluate", "--suite", "no-such", "--model", "tiny", "--out", str(out)]) == 2
+
+
+def test_an_endpoint_that_is_still_starting_is_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    definition = tmp_path / "arms.toml"
+    definition.write_text('[[items]]\nname = "Arms"\nenvironment = { kind = "bandit" }\ncount = 3\n')
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["evaluate", "--suite", str(definition), "--model", "m", "--endpoint", f"http://127.0.0.1:{port}/v1"]
+    assert main([*command, "--out", str(tmp_path / "never"), "--retries", "1"]) == 1
+    assert "No response in 2 attempts. Last error: the connection was refused" in capsys.readouterr().err
+    begun = threading.Event()
+
+    def start() -> None:
+        begun.wait(1.0)
+        with serving(port=port):
+            begun.wait(60.0)
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    try:
+        assert main([*command, "--out", str(tmp_path / "later")]) == 0
+    finally:
+        begun.set()
+        starting.join()
 
 
 def test_top_p_and_top_k_reach_the_sampler_and_the_endpoint(tmp_path: Path) -> None:
