@@ -185,8 +185,11 @@ class HeldJob(ABC, Generic[AnyJob]):
         return self.job.started_at is not None and self.job.started_at < timezone.now() - longest
 
     def _end(self, outcome: Outcome) -> None:
-        running = self.model._default_manager.filter(pk=self.job.pk, state=JobState.RUNNING)
-        if running.update(ended_at=timezone.now(), **outcome):
+        held = {"state": JobState.RUNNING, "process": self.job.process}  # no other worker has it by now
+        running = self.model._default_manager.filter(pk=self.job.pk, **held)
+        if outcome["state"] == JobState.QUEUED:  # another worker continues
+            running.update(process={}, **outcome)
+        elif running.update(ended_at=timezone.now(), **outcome):
             job_ended.send(sender=self.model, job=self.job)
         self.job.publish()
 

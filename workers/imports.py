@@ -95,9 +95,7 @@ class HeldImport(HeldJob[RolloutImport]):
             if row.state != JobState.RUNNING or row.process != self.job.process:
                 return
             if outcome["state"] == JobState.QUEUED:
-                RolloutImport.objects.filter(pk=row.pk).update(process={}, **outcome)
-                self.job.publish()
-                return
+                return super()._end(outcome)
             if outcome["state"] == JobState.FINISHED:
                 row.run = self._save_run(row)
                 row.save(update_fields=["run"])

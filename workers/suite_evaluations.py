@@ -1,4 +1,7 @@
-"""Evaluations on suites: a model plays a suite's problems, and goes on where an earlier session ended."""
+"""Evaluations on suites: a model plays a suite's problems, and goes on where an earlier session ended.
+
+Unlike most jobs, one whose worker is gone is queued again: no finished episode is played twice.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from engine.errors import StarboardError
 from engine.suites.outcomes import read_outcomes
 from engine.suites.store import ABOUT, PROGRESS
 from engine.suites.weights import weights_of
+from webapp.jobs import JobState
 from webapp.leaderboard.entries import add_new_entries
 from webapp.suites.models import PolicyKind, SuiteEvaluation
 from webapp.suites.results import save_outcomes, save_progress
@@ -21,6 +25,7 @@ MOST_SECONDS = 14 * 24 * 3600.0
 LOOK_SECONDS = 1.0
 GRACE_SECONDS = 15.0
 LARGEST_PROGRESS = 8 << 20
+MOST_LOSSES = 3  # of workers in a row, without a new episode
 
 
 class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
@@ -46,6 +51,7 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
     def prepare(self) -> list[str]:
         job, folder = self.job, self.job.folder.resolve()
         self._identify()
+        SuiteEvaluation.objects.filter(pk=job.pk).update(message="")  # of how an earlier session ended
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "suite.json", job.suite().model_dump(mode="json"))
         source = ["--endpoint", job.endpoint] if job.policy == PolicyKind.ENDPOINT else []
@@ -69,7 +75,21 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
         except (OSError, ValueError):
             return
         self.reported = status.st_mtime_ns
+        if self.job.losses and report["played"] > self.job.played:
+            self.job.losses = 0
+            SuiteEvaluation.objects.filter(pk=self.job.pk).update(losses=0)
         save_progress(self.job, report, seconds=self.seconds_before + time.monotonic() - self.began)
+
+    def lost(self, message: str) -> Outcome:
+        """Another worker continues, unless they go away again and again before an episode is over."""
+        self.job.refresh_from_db(fields=["stop_requested", "losses"])
+        if self.job.stop_requested:
+            return {"state": JobState.STOPPED, "message": "Stopped on request."}
+        losses = self.job.losses + 1
+        if losses >= MOST_LOSSES:
+            why = f"{message} That happened {losses} times in a row, without a new episode."
+            return {**self.failed(why, self.again), "losses": losses}
+        return {"state": JobState.QUEUED, "message": f"{message} Another one continues.", "losses": losses}
 
     def _identify(self) -> None:
         """The hash of a model that took too long for the form; refused if it has been evaluated meanwhile."""

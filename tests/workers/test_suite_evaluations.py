@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from engine.suites.outcomes import read_outcomes
@@ -15,6 +16,7 @@ from tests.workers.workplace import wait_for
 from webapp.jobs import JobState
 from webapp.suites import catalogue, services
 from webapp.suites.models import SuiteEvaluation, SuiteVersion
+from workers import lease
 from workers.job_kinds import KINDS
 from workers.suite_evaluations import HeldSuiteEvaluation
 
@@ -81,6 +83,68 @@ def test_a_stopped_evaluation_keeps_its_episodes_and_goes_on_where_it_ended(vers
     assert evaluation.success == evaluation.successes / 16
     assert len(evaluation.items.get().solved) == 2  # a bit for each of 16 episodes
     assert evaluation.versions["python"]
+
+
+@pytest.mark.slow
+def test_an_evaluation_whose_worker_is_shut_down_is_queued_again_and_no_episode_is_played_twice(
+    version: SuiteVersion,
+) -> None:
+    goes_on = threading.Event()
+
+    def script(asked: Asked, number: int) -> Answer | None:
+        return Answer(delay=60.0) if number >= 20 and not goes_on.is_set() else None
+
+    with serving(script) as server:
+        evaluation, shutdown = at_endpoint(version, server.address), threading.Event()
+        playing = threading.Thread(target=HeldSuiteEvaluation.play, args=[evaluation.pk, shutdown])
+        playing.start()
+        wait_for(lambda: len(server.asked) > 22, seconds=60, what="requests of an evaluation")
+        shutdown.set()
+        playing.join(60)
+        evaluation.refresh_from_db()
+        assert (evaluation.state, evaluation.losses, evaluation.ended_at) == ("queued", 1, None)
+        assert evaluation.message == "The worker was shut down. Another one continues."
+        kept = scored(evaluation)
+        assert 0 < len(kept) < 16
+        goes_on.set()
+        before = len(server.asked)
+        play(evaluation)
+    assert (evaluation.state, evaluation.message, evaluation.scored) == ("finished", "", 16)
+    assert evaluation.losses == 0  # it has had new episodes since
+    first = [one for one in server.asked[before:] if len(one.payload["messages"]) == 2]
+    assert len(first) == 16 - len(kept)
+
+
+def test_a_killed_worker_is_replaced_until_it_happens_again_and_again(version: SuiteVersion) -> None:
+    evaluation = at_endpoint(version, "http://127.0.0.1:9/v1")
+    holder = lease.this_holder().split(" ")
+    holder[2] = "1"  # a process with this pid that started at another time
+    found = []
+    for number in range(3):
+        process = {"cookie": f"lost-{number}", "holder": " ".join(holder)}
+        SuiteEvaluation.objects.update(state=JobState.RUNNING, started_at=timezone.now(), process=process)
+        HeldSuiteEvaluation.fail_abandoned()
+        evaluation.refresh_from_db()
+        found.append((evaluation.state, evaluation.losses))
+    assert found == [("queued", 1), ("queued", 2), ("failed", 3)]
+    assert evaluation.message.endswith("That happened 3 times in a row, without a new episode. Resume it.")
+    services.resume(evaluation)
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.losses) == ("queued", 0)
+    SuiteEvaluation.objects.update(state=JobState.RUNNING, process=process, stop_requested=True)
+    HeldSuiteEvaluation.fail_abandoned()
+    evaluation.refresh_from_db()
+    assert evaluation.state == "stopped"
+
+
+def test_a_worker_that_was_taken_for_dead_ends_nothing_that_another_one_plays(version: SuiteVersion) -> None:
+    evaluation = at_endpoint(version, "http://127.0.0.1:9/v1")
+    slow = HeldSuiteEvaluation._take(evaluation.pk)
+    assert slow is not None
+    SuiteEvaluation.objects.update(process={"cookie": "of the next one", "holder": lease.this_holder()})
+    slow._end(slow.failed("Its engine ended."))
+    evaluation.refresh_from_db()
+    assert (evaluation.state, evaluation.message) == ("running", "")
 
 
 def test_the_error_of_an_engine_is_the_message_and_a_removed_model_fails(

@@ -96,6 +96,7 @@ class SuiteEvaluation(Job):
     again = models.BooleanField(default=False)  # asked for although there is one of the same inputs
     imported = models.BooleanField(default=False)  # played elsewhere
     listed = models.BooleanField(default=False)  # it has a row on the leaderboard
+    losses = models.PositiveSmallIntegerField(default=0)  # workers that went away since an episode was last added
     versions = models.JSONField(default=dict)  # of the libraries, and the device: disclosed, not in the key
 
     planned = models.PositiveIntegerField(default=0)  # episodes

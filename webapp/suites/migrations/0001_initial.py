@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ('again', models.BooleanField(default=False)),
                 ('imported', models.BooleanField(default=False)),
                 ('listed', models.BooleanField(default=False)),
+                ('losses', models.PositiveSmallIntegerField(default=0)),
                 ('versions', models.JSONField(default=dict)),
                 ('planned', models.PositiveIntegerField(default=0)),
                 ('played', models.PositiveIntegerField(default=0)),
