@@ -124,12 +124,13 @@ def _standings(
 def _words(count: int, includes_baseline: bool, pinned: bool, *, pairs: bool = False) -> str:
     comparisons = count - includes_baseline
     base = "the pinned baseline" if pinned else "the best"
-    ranks = f"ranks and ties for all {count * (count - 1) // 2} pairs of the {count} rows"
+    number = count * (count - 1) // 2
+    all_pairs = f"all {number} pairs of the {count} rows" if number > 1 else f"the one pair of the {count} rows"
     against = f"differences to {base} for {comparisons} comparisons"
     if count < 2 and not comparisons:
         return ""
     if not pairs:
         return f"p adjusted (Holm): {against}. Ties of more than {MOST_PAIRS} rows are not computed: filter to see them"
     if not pinned:
-        return f"p adjusted (Holm) for the number of pairs of the {count} rows, {count * (count - 1) // 2}"
-    return f"p adjusted (Holm): {ranks}; {against}"
+        return f"p adjusted (Holm) for {all_pairs}"
+    return f"p adjusted (Holm): ranks and ties for {all_pairs}; {against}"

@@ -12,6 +12,7 @@ from django.apps import apps
 from django.db.models import Count, Q
 
 from engine.events import RunStarted
+from webapp.durations import duration
 from webapp.jobs import LIVE, Job
 from webapp.projects.access import readable
 from webapp.queue_pages.durations import Durations
@@ -24,7 +25,6 @@ from webapp.runs.priorities import PriorityName, priority_name
 from webapp.runs.queue import Holder, Standing
 from webapp.runs.recorded_events import newest_of
 from webapp.suites.models import SuiteEvaluation
-from webapp.sweeps.estimates import duration
 from webapp.sweeps.models import Sweep, SweepState
 
 SHOWN = 100  # queued runs

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
+from webapp.durations import duration
 from webapp.jobs import LIVE, JobState
 from webapp.projects.access import can
 from webapp.projects.models import Role
 from webapp.queue_pages.schedule import schedule
 from webapp.suites.models import SuiteEvaluation
 from webapp.suites.waiting import Waiting, seconds_left, waiting_of
-from webapp.sweeps.estimates import duration
 
 SHOWN = 100
 UNKNOWN = "unknown"

@@ -24,7 +24,7 @@ from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
 from webapp.suites.policies import SEPARATOR, Checkpoints, checkpoints, model_folders
 from webapp.suites.services import AlreadyEvaluated
 from webapp.suites.shown import rate_of, rows, shown_items
-from webapp.suites.waiting import expected_end, waiting_of
+from webapp.suites.waiting import left_in_words, waiting_of
 
 PAGE = 100
 FIELDS = ("policy", "checkpoint", "directory", "endpoint", "endpoint_model", "key_variable", "samples", "again")
@@ -121,7 +121,7 @@ def _context(found: SuiteEvaluation) -> dict[str, Any]:
         "suite": suite,
         "items": items,
         "rate": rate_of(found),
-        "expected_end": expected_end(found),
+        "left": left_in_words(found),
         "waiting": waiting_of(found),
         "trained_on": sum(item.result.trained_on or 0 for item in items if item.result),
         "unscored": sum(item.unscored for item in items),

@@ -27,9 +27,11 @@ class AlreadyEvaluated(Refused):
 
     def __init__(self, earlier: SuiteEvaluation) -> None:
         what = "is being evaluated" if earlier.is_live else "has been evaluated"
+        remedy = (
+            "Wait for it, or stop it first." if earlier.is_live else "Ask for it again only if you want a second one."
+        )
         super().__init__(
-            f"This model {what} on exactly these problems with these settings: evaluation {earlier.pk}. Ask for it "
-            "again only if you want a second one."
+            f"This model {what} on exactly these problems with these settings: evaluation {earlier.pk}. {remedy}"
         )
         self.earlier = earlier
 
@@ -106,7 +108,7 @@ def resume(evaluation: SuiteEvaluation, user: Actor = None) -> None:
     rows = SuiteEvaluation.objects.filter(pk=evaluation.pk, state=evaluation.state)
     try:
         with transaction.atomic():
-            rows.update(state=JobState.QUEUED, stop_requested=False, message="", ended_at=None)
+            rows.update(state=JobState.QUEUED, stop_requested=False, message="", ended_at=None, losses=0)
     except IntegrityError:
         raise Refused("This model is being evaluated on exactly these problems already.") from None
     evaluation.refresh_from_db()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -43,7 +43,9 @@ def detail(request: HttpRequest, name: str) -> HttpResponse:
     number = whole_number(request.GET.get("version", ""))
     versions = list(suite.versions.all())
     version = next((one for one in versions if one.number == number), versions[0])
-    evaluations = readable(version.evaluations.select_related("owner", "run")).order_by("-success", "-pk")
+    evaluations = readable(version.evaluations.select_related("owner", "run")).order_by(
+        F("success").desc(nulls_last=True), "-pk"
+    )
     context = {
         "suite": suite,
         "versions": versions,

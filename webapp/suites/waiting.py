@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from statistics import median
 
-from django.utils import timezone
-
+from webapp.durations import duration
 from webapp.jobs import JobState, Lane
 from webapp.projects.access import readable
 from webapp.suites.models import PolicyKind, SuiteEvaluation
@@ -58,10 +56,10 @@ def lane_of(evaluation: SuiteEvaluation) -> Lane:
     return next(lane for lane in SuiteEvaluation.lanes() if rows.filter(lane.where).exists())
 
 
-def expected_end(evaluation: SuiteEvaluation) -> datetime | None:
-    """If the rest goes as fast as this session so far; None while that is not known."""
-    seconds = seconds_left(evaluation) if evaluation.state == JobState.RUNNING else None
-    return None if seconds is None or not evaluation.played else timezone.now() + timedelta(seconds=seconds)
+def left_in_words(evaluation: SuiteEvaluation) -> str:
+    """If the rest goes as fast as its episodes so far; empty while that is not known. Example: `about 40 s left`."""
+    seconds = seconds_left(evaluation) if evaluation.state == JobState.RUNNING and evaluation.played else None
+    return "" if seconds is None else f"about {duration(seconds)} left"
 
 
 def seconds_left(evaluation: SuiteEvaluation) -> float | None:

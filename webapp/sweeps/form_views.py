@@ -8,13 +8,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from webapp.durations import duration
 from webapp.members.choices import project_for_new
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
 from webapp.sweeps.axis_rows import AxisRow
 from webapp.sweeps.drafts import SweepDraft
-from webapp.sweeps.estimates import duration, estimate
+from webapp.sweeps.estimates import estimate
 from webapp.sweeps.forms import CONFIRM_ABOVE, MethodChoice, SweepForm
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority
 from webapp.sweeps.preset_groups import preset_groups

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from webapp.audit.services import entries_of
+from webapp.durations import duration
 from webapp.projects.access import fetch, readable
 from webapp.runs.config_file import as_toml
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps.axis_rows import rows_of
-from webapp.sweeps.estimates import duration
 from webapp.sweeps.forms import CONFIRM_ABOVE
 from webapp.sweeps.models import MOST_AT_ONCE, MOST_RETRIES, Priority, Sweep, SweepState
 from webapp.sweeps.preset_groups import preset_groups

@@ -32,7 +32,9 @@ class Divergence:
             return "it has ended"
         if self.other is None:
             return "the first has ended"
-        return f"{self.own or 'no action'}, not {self.other or 'no action'}"
+        if not self.other:
+            return f"{self.own}, where the first has no action"
+        return f"{self.own or 'no action'}, not {self.other}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

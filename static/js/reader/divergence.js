@@ -48,5 +48,5 @@ export function otherWords(own, other) {
 export function describe({ own, other }) {
   if (other === null) return "it has ended";
   if (own === null) return "this one has ended";
-  return `${other || "no action"}, not ${own || "no action"}`;
+  return own ? `${other || "no action"}, not ${own}` : `${other}, where this one has no action`;
 }

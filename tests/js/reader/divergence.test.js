@@ -31,6 +31,7 @@ test("an action more, an action less and no action differ", () => {
   assert.deepEqual(divergence(turns(["x", "Up"]), turns(["x"])), { turn: 1, index: 0, own: "Up", other: "" });
   assert.equal(divergence(turns(["x"]), turns(["y"])), null);
   assert.equal(describe({ turn: 1, index: 0, own: "Up", other: "" }), "no action, not Up");
+  assert.equal(describe({ turn: 1, index: 0, own: "", other: "Up" }), "Up, where this one has no action");
 });
 
 test("one that has ended diverges where the other goes on", () => {

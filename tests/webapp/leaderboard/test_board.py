@@ -58,7 +58,7 @@ def test_rows_are_ranked_with_the_ranks_that_the_data_allow() -> None:
     assert delta is not None
     assert (delta.ahead, delta.behind, delta.shared) == (12, 25, 256)
     assert delta.p == pytest.approx(0.04703103, abs=1e-7)
-    assert found.family == "p adjusted (Holm) for the number of pairs of the 3 rows, 3"
+    assert found.family == "p adjusted (Holm) for all 3 pairs of the 3 rows"
 
 
 def test_a_difference_that_does_not_survive_the_correction_is_a_tie() -> None:

@@ -82,7 +82,7 @@ def test_markdown_is_a_table_with_its_suite_and_corrections(browser: Client) -> 
     assert lines[0].startswith("| Rank | Ties | Model | Seeds | Success | Return |")
     assert "| 1–2 | a | tiny | 1 | 50.0% (15.0–85.0%) |" in lines[2]
     assert "Suite bandits v1, comparability key" in text
-    assert "p adjusted (Holm) for the number of pairs of the 2 rows, 1" in text
+    assert "p adjusted (Holm) for the one pair of the 2 rows" in text
 
 
 def test_other_forms_and_suites_are_not_found(browser: Client) -> None:

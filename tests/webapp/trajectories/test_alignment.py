@@ -34,7 +34,7 @@ def test_the_divergence_is_at_the_action_that_differs_within_its_turn() -> None:
     for actions, index, text in (
         (("Up", "Down", "Left"), 1, "Down, not Up"),
         (("Up", "Up"), 2, "no action, not Left"),
-        (("Up", "Up", "Left", "Left"), 3, "Left, not no action"),
+        (("Up", "Up", "Left", "Left"), 3, "Left, where the first has no action"),
         ((), 0, "no action, not Up"),
     ):
         divergence = align([first, record(turn("x", *actions, state="b"))])[1].divergence
