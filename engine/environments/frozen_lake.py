@@ -92,6 +92,7 @@ class FrozenLake(Environment):
     examples: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "FrozenLake": {},
         "FrozenLake slippery": {"parameters": {"success_rate": 0.8}},
+        "FrozenLake one turn, slippery": {"parameters": {"success_rate": 0.34}, "max_turns": 1},
         "FrozenLake coordinates": {"parameters": {"format": "coordinates"}},
         "CoordFrozenLake": {
             "parameters": {"format": "coordinates", "frozen_probability": 0.9, "success_rate": 0.8},

@@ -184,7 +184,7 @@ def test_the_command_serves_a_kind_with_its_parameters_until_it_is_interrupted()
         environment = make_environment("http", url=address)
         assert len(environment.reset(seed=1)[0].splitlines()) == 3
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def test_a_server_that_dies_makes_the_environment_unavailable() -> None:
