@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.science.pilots import ENTROPY, METRICS, MI, Pilot
+from benchmarks.science.catalogue import EXPERIMENTS
+from benchmarks.science.pilots import ENTROPY, METRICS, MI, Pilot, departures
 from benchmarks.science.template_collapse import (
     Judged,
     alerts_table,
@@ -14,6 +15,8 @@ from benchmarks.science.template_collapse import (
     outcomes_table,
     seeds_table,
 )
+from engine.config import read_config
+from engine.sweeps.catalogue import CONFIGS
 
 LABELS = ["all groups", "0.9 of the std", "0.9 of the variance", "all groups, no slip"]
 
@@ -76,3 +79,12 @@ def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path:
     arms = judged("template_collapse", tmp_path)
     assert list(arms) == LABELS
     assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – | – |"
+
+
+def test_the_preset_that_shows_a_slow_collapse_is_the_first_arm_of_its_experiment() -> None:
+    preset = read_config(CONFIGS / "slow_collapse.toml")
+    configs = [config for arm, seed, config in EXPERIMENTS["entropy_and_chance"].runs() if arm.label == "bonus, slip"]
+    (same_seed,) = [config for config in configs if config.seed == preset.seed]
+    assert preset.steps == same_seed.steps
+    changed = departures(preset.model_dump(mode="json"), same_seed.model_dump(mode="json"))
+    assert changed == {"environments.0.tag": "FrozenLake one turn, slippery"}
