@@ -64,6 +64,11 @@ def rank_correlation(
     return RankCorrelation(rho=rho, low=float(low), high=float(high))
 
 
+def spearman(values: Sequence[float], outcomes: Sequence[float]) -> float | None:
+    """Spearman's ρ alone; None if either side is constant."""
+    return _rho(np.asarray(values, dtype=np.float64), np.asarray(outcomes, dtype=np.float64))
+
+
 def effect_share(levels: Sequence[Hashable], outcomes: Sequence[float], *, seed: int) -> EffectShare | None:
     """One-way η² (Fisher 1925) with a permutation test. Over random orders its mean is exactly (k - 1) / (n - 1).
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.builders.long_run import long_run
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.trajectories import record_steps
 from tests.e2e.charts import ENTROPY, NORM, SUCCESS, drag, page
 from tests.e2e.open_site import needs_chromium
 from tests.e2e.threads import in_thread
@@ -40,6 +41,11 @@ def runs_of(*names: str, steps: int = 20) -> list[RecordedRun]:
         return made
 
     return in_thread(record)
+
+
+def record_held_out(run: Run) -> None:
+    environment = run.parsed_config().environments[0]
+    record_steps(run, environment, steps=range(20, 21), split="validation", groups=2, group_size=1)
 
 
 def visit(page: Page, runs: list[RecordedRun], query: str = "") -> None:
@@ -175,9 +181,26 @@ def test_what_the_outcome_goes_with_is_drawn_and_kept_in_the_url(page: Page) -> 
     panel.scroll_into_view_if_needed()
     expect(panel.locator("tbody th")).to_have_text(["optimizer.learning_rate"])
     expect(page.locator("#effects-parallel .scatterlayer .trace")).to_have_count(3)
+    plot = page.locator("#effects-parallel")
+    plot.scroll_into_view_if_needed()
+    across = "plot => { const {l, r} = plot.layout.margin; return (plot.layout.width - l - r) * 0.15 / 1.2 + l; }"
+    left, x = plot.bounding_box() or {}, plot.evaluate(across)
+    page.mouse.move(left["x"] + x, left["y"] + 40)  # the rate's axis: 0.01 above, 1e-4 below, 1e-3 in the middle
+    page.mouse.down()
+    page.mouse.move(left["x"] + x, left["y"] + 120)
+    page.mouse.move(left["x"] + x, left["y"] + 220)
+    page.mouse.up()
+    expect(panel.locator("#effects-selection")).to_contain_text("2 of 3 runs selected")
+    expect(page).to_have_url(re.compile(r"brush=optimizer.learning_rate%7E0.001%7E0.01|brush=.*~0.001~0.01"))
+    page.reload()
+    panel.scroll_into_view_if_needed()
+    expect(panel.locator("#effects-selection")).to_contain_text("optimizer.learning_rate: 0.001 to 0.01")
     page.locator("#effects-outcome").select_option("policy/entropy")
     expect(page).to_have_url(re.compile(r"outcome=policy/entropy"))
-    expect(panel.get_by_role("status")).to_contain_text("3 runs")
+    expect(panel.locator("#effects-status")).to_contain_text("3 runs")
+    panel.get_by_role("button", name="Compare only these").click()
+    page.wait_for_url(re.compile(rf"runs={runs[1].run.pk},{runs[2].run.pk}"))
+    assert "brush" not in page.url
 
 
 def test_zooming_into_long_runs_shows_every_step_of_each(page: Page) -> None:
@@ -223,6 +246,7 @@ def test_held_out_results_are_a_chart_and_the_axes_are_kept_in_the_url(page: Pag
 
 def test_nothing_overflows_on_a_phone(page: Page) -> None:
     runs = runs_of("calm-otter-with-a-name-that-goes-on-and-on-without-end", "bold-heron")
+    in_thread(lambda: [record_held_out(recorded.run) for recorded in runs])  # a table wider than the screen
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, runs)
     drawn(page, SUCCESS, 2)

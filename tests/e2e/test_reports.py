@@ -33,6 +33,7 @@ def test_a_comparison_becomes_a_report_that_anyone_with_its_link_can_read(page: 
     expect(text).to_have_value(re.compile(rf"^```chart\n/compare/\?runs={run.pk}&metrics=rollout/success"))
     expect(page.locator("#report-body svg .report-line")).to_have_count(1)
     page.get_by_label("Title").fill("What the otter learned")
+    expect(page.locator("#report-body table")).to_have_count(1)  # of last values
     text.press("Control+End")
     text.type("\n## Result\n<script>alert(1)</script>")
     expect(page.locator("#report-body h3")).to_have_text("Result")

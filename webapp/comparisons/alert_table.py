@@ -22,6 +22,12 @@ class RuleRow:
     cells: list[Fired | None]
 
 
+def alerted(runs: Sequence[Run]) -> list[Run]:
+    """Those in which an alert has fired."""
+    found = set(Alert.objects.filter(run__in=runs).order_by().values_list("run_id", flat=True).distinct())
+    return [run for run in runs if run.pk in found]
+
+
 def alert_table(runs: Sequence[Run]) -> list[RuleRow]:
     """The rule that fired first in any run comes first."""
     found: dict[str, dict[str, Fired]] = {}

@@ -106,14 +106,16 @@ def label_fields(runs: Sequence[Run]) -> list[Field]:
     return [Field(key=key, label=label, values=[value(key, run) for run in runs]) for key, label in PLAIN.items()]
 
 
+def number_of(text: str) -> float | None:
+    """None if it is no number, or an infinite one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return None if number - number else number
+
+
 def _numbers(values: Sequence[str | None]) -> list[float] | None:
-    found = []
-    for value in values:
-        try:
-            number = float(value or "")
-        except ValueError:
-            return None
-        if number - number:  # infinite or no number
-            return None
-        found.append(number)
-    return found
+    found = [number_of(value or "") for value in values]
+    known = [number for number in found if number is not None]
+    return known if len(known) == len(found) else None

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from engine.metrics import GLOSSARY
 from engine.verdict.regimes import REGIMES
 from webapp.comparisons import page as comparison
-from webapp.comparisons.alert_table import alert_table
+from webapp.comparisons.alert_table import alert_table, alerted
 from webapp.comparisons.effects import effects
 from webapp.comparisons.final_metrics import final_metrics
 from webapp.comparisons.first_curves import first_curves
@@ -31,7 +31,8 @@ from webapp.runs.models import MetricName, Run
 
 CHOICES = 60
 MOST_PAIRS = 8  # of runs of one configuration, which are compared step by step
-MOST_MAPS = 8
+MOST_MAPS = 8  # before a reader asks for more
+MOST_SAID = 6  # runs whose alerts are shown with their message
 DIAGNOSED = "collapse/mi_ratio"
 
 
@@ -70,7 +71,7 @@ def compare(request: HttpRequest) -> HttpResponse:
                 for index, (run, dash) in enumerate(zip(view.runs, view.dashes, strict=True))
             ],
             "effects_url": f"{reverse('comparisons:effects')}?{selection_query(request.GET)}",
-            "alerts": alert_table(view.runs),
+            **_alerts(view),
             "diagnosed": _diagnosed(view.runs),
             "most_maps": MOST_MAPS,
             "regimes": {key: text._asdict() for key, text in REGIMES.items()},
@@ -105,6 +106,17 @@ def _pairs(runs: list[Run]) -> list[Pair]:
         if seed_of(other) == seed_of(runs[0]) and same_config.same_config(runs[0], other)  # the seed is read at once
     )
     return [same_config.compare(runs[0], other) for other, _ in zip(same, range(MOST_PAIRS), strict=False)]
+
+
+def _alerts(view: comparison.View) -> dict[str, Any]:
+    """The runs in which alerts have fired, with the first of each rule; how many others there are."""
+    runs = alerted(view.runs)
+    return {
+        "alerts": alert_table(runs),
+        "alerted": [(run, dash) for run, dash in zip(view.runs, view.dashes, strict=True) if run in runs],
+        "alerts_said": len(runs) <= MOST_SAID,
+        "without_alerts": len(view.runs) - len(runs),
+    }
 
 
 def _diagnosed(runs: list[Run]) -> list[Run]:

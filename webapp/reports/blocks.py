@@ -14,7 +14,7 @@ from django.http import QueryDict
 from engine.errors import RunDirectoryError
 from engine.metrics import describe
 from webapp.comparisons import page as comparison
-from webapp.comparisons.alert_table import alert_table
+from webapp.comparisons.alert_table import alert_table, alerted
 from webapp.comparisons.final_metrics import final_metrics
 from webapp.comparisons.group_curves import group_curves
 from webapp.comparisons.page import View
@@ -138,7 +138,8 @@ def _settings(view: View, query: QueryDict) -> dict[str, Any]:
 
 
 def _alerts(view: View, query: QueryDict) -> dict[str, Any]:
-    return {"alerts": alert_table(view.runs)}
+    runs = alerted(view.runs)
+    return {"alerts": alert_table(runs), "alerted": runs, "without_alerts": len(view.runs) - len(runs)}
 
 
 def _problems(view: View, query: QueryDict) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import TypedDict
 from engine.metrics import describe
 from webapp.comparisons.group_curves import GroupCurve
 
-WIDTH, HEIGHT = 560, 280  # as in the template
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 40
+WIDTH, HEIGHT = 576, 280  # as in the template
+LEFT, RIGHT, TOP, BOTTOM = 62, 28, 10, 40  # to the right half of the last label
 TICKS = 5
 LEAST = 1e-300  # on a logarithmic axis
 DIGITS = 7

@@ -44,7 +44,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """`block` and `address` in the query begin the text with a block."""
+    """`block` and `address` in the query begin the text with blocks, whose kinds have commas between."""
     project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method == "POST":
         title, text = request.POST.get("title", ""), request.POST.get("text", "")
@@ -53,9 +53,15 @@ def new(request: HttpRequest) -> HttpResponse:
         except services.Refused as refusal:
             return _editor(request, None, title=title, text=text, version=0, problem=str(refusal))
         return redirect("reports:detail", report.pk)
-    kind, address = request.GET.get("block", ""), request.GET.get("address", "")
-    text = f"```{kind}\n{address}\n```\n" if kind in KINDS and "\n" not in address and "`" not in address else ""
-    return _editor(request, None, title="", text=text, version=0)
+    return _editor(request, None, title="", text=_beginning(request), version=0)
+
+
+def _beginning(request: HttpRequest) -> str:
+    address = request.GET.get("address", "")
+    if "\n" in address or "`" in address:
+        return ""
+    kinds = [kind for kind in dict.fromkeys(request.GET.get("block", "").split(",")) if kind in KINDS]
+    return "\n".join(f"```{kind}\n{address}\n```\n" for kind in kinds)
 
 
 @require_safe

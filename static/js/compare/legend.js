@@ -17,12 +17,13 @@ const entryOf = (run) => find(document, `[data-run="${run.id}"]`);
  * Opens the comparison of other runs, all else as it is. Runs that stay keep their order.
  * @param {string[]} ids
  */
-function visit(ids) {
+export function compareRuns(ids) {
   const address = new URL(location.href);
+  address.pathname = "/compare/"; // from the page of a sweep too
   const kept = findAll(document, "[data-run]").filter((entry) => ids.includes(entry.dataset.run ?? ""));
   const stay = kept.map((entry) => entry.dataset.run ?? "");
   const hidden = (address.searchParams.get("hidden") ?? "").split(",").filter((id) => stay.includes(id));
-  QUERY.forEach((name) => address.searchParams.delete(name)); // which would select the others again
+  [...QUERY, "brush"].forEach((name) => address.searchParams.delete(name)); // which would select the others again
   address.searchParams.set("runs", [...stay, ...ids.filter((id) => !stay.includes(id))].join(","));
   setQuery(address, "hidden", hidden.join(","));
   location.assign(readable(address));
@@ -39,14 +40,16 @@ export function reopen(name, value) {
   location.assign(readable(address));
 }
 
-/** The link that begins a report with the charts as they are now. */
+/** The link that begins a report with the charts as they are now, and with the tables of the same runs. */
 export function prepareReport() {
   const [link] = findAll(document, "#save-report", HTMLAnchorElement);
   if (!link) return;
   const { pathname } = link;
   link.addEventListener("click", () => {
     const now = new URL(readable(new URL(location.href)));
-    link.search = new URLSearchParams({ block: "chart", address: now.pathname + now.search }).toString();
+    const one = findAll(document, "[data-run]").length === 1;
+    const block = one ? "chart,metrics,alerts" : "chart,metrics,settings,alerts,problems";
+    link.search = new URLSearchParams({ block, address: now.pathname + now.search }).toString();
     link.pathname = pathname;
   });
 }
@@ -55,7 +58,7 @@ export function prepareChoice() {
   const [form] = findAll(document, "#run-choice");
   form?.addEventListener("submit", (event) => {
     event.preventDefault();
-    visit(findAll(form, "input[name=run]:checked", HTMLInputElement).map((input) => input.value));
+    compareRuns(findAll(form, "input[name=run]:checked", HTMLInputElement).map((input) => input.value));
   });
   const [group] = findAll(document, "#compare-group", HTMLSelectElement);
   group?.addEventListener("change", () => reopen("group", group.value)); // the server says which runs it is of
@@ -104,7 +107,7 @@ export function prepareLegend(view, runs, onToggle) {
     const entry = entryOf(run);
     find(entry, "[data-toggle]").addEventListener("click", () => onToggle(run.id));
     const others = runs.map(({ id }) => id).filter((id) => id !== run.id);
-    find(entry, "[data-remove]").addEventListener("click", () => visit(others));
+    find(entry, "[data-remove]").addEventListener("click", () => compareRuns(others));
   }
   showLegend(runs, view, false);
 }

@@ -2,12 +2,16 @@
 
 import { find, findAll } from "../core/dom.js";
 import { getJson } from "../core/requests.js";
-import { RegimeMap } from "../run/regime_map.js";
+import { RegimeMap, widestOf } from "../run/regime_map.js";
 import { describeRegime, readings, RegimesOfRun, regimeTexts } from "../run/regimes.js";
 
 /** @typedef {{ steps: number[], series: Record<string, (number | null)[]> }} MetricColumns */
 
 const MOST = 20_000; // steps, as many as the API sends
+/** @import { MapContent } from "../run/regime_map.js" */
+
+/** @type {{ map: RegimeMap, content: MapContent }[]} */
+const drawn = [];
 const METRICS = ["collapse/conditional_entropy", "collapse/mi_ratio", "collapse/valid_thought_rate"];
 
 export function prepareRegimeMaps() {
@@ -20,6 +24,11 @@ export function prepareRegimeMaps() {
     }
   });
   figures.forEach((figure) => watch.observe(figure));
+  const [more] = findAll(document, "#all-regimes");
+  more?.addEventListener("click", () => {
+    figures.forEach((figure) => figure.removeAttribute("hidden"));
+    more.remove();
+  });
 }
 
 /** @param {HTMLElement} figure */
@@ -39,8 +48,17 @@ async function draw(figure) {
   const map = new RegimeMap((step) => location.assign(`/runs/${run}/?step=${step}#collapse`));
   find(figure, "[data-map]").append(map.root);
   const now = found[found.length - 1];
-  map.draw({ found, borders: regimes.borders, step: now.step, unit: "nats per thought" });
+  drawn.push({ map, content: { found, borders: regimes.borders, step: now.step, unit: "nats per thought" } });
+  drawAlike();
   words.textContent = describeRegime(found, now, regimeTexts());
+}
+
+/** All maps with the axis of the widest, so that they can be compared by eye. */
+function drawAlike() {
+  const widest = Math.max(...drawn.map(({ content }) => widestOf(content)));
+  for (const { map, content } of drawn) {
+    if (map.extent.widest !== widest || !map.shown) map.draw({ ...content, widest });
+  }
 }
 
 /**

@@ -9,12 +9,12 @@ import { regimeTexts } from "./regimes.js";
 /** @import { RegimeBorders } from "../types.js" */
 /** @import { Reading } from "./regimes.js" */
 
-const MARGIN = { left: 46, right: 14, top: 12, bottom: 34 };
+const MARGIN = { left: 52, right: 14, top: 12, bottom: 34 };
 const TRAIL = 12;
 const MANY = 600; // readings: of more, those that lie on another's dot have none
 const CELL = 4; // pixels
 
-/** @typedef {{ found: Reading[], borders: RegimeBorders, step: number, unit: string }} MapContent */
+/** @typedef {{ found: Reading[], borders: RegimeBorders, step: number, unit: string, widest?: number }} MapContent `widest` is where the axis ends at least */
 
 /** @param {string} key */
 const classOf = (key) => `regime regime--${key.replaceAll("_", "-")}`;
@@ -48,6 +48,12 @@ function swatchOf(shape, name) {
   return svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("rect", { class: name, ...drawn }));
 }
 
+/**
+ * The end of the axis of entropy that has all readings and borders.
+ * @param {Pick<MapContent, "found" | "borders">} content
+ */
+export const widestOf = ({ found, borders }) => Math.max(borders.blow_up * 1.08, ...found.map((one) => one.h * 1.05));
+
 export class RegimeMap {
   /** @type {MapContent | undefined} */
   shown = undefined;
@@ -78,7 +84,7 @@ export class RegimeMap {
     this.width = this.root.clientWidth || 480;
     this.height = Math.round(Math.min(320, Math.max(260, this.width * 0.62)));
     const { found, borders } = shown;
-    const widest = Math.max(borders.blow_up * 1.08, ...found.map((one) => one.h * 1.05));
+    const widest = Math.max(shown.widest ?? 0, widestOf(shown));
     const lowest = Math.min(-0.04, ...found.map((one) => one.mi - 0.03));
     const room = { x: this.width - MARGIN.left - MARGIN.right, y: this.height - MARGIN.top - MARGIN.bottom };
     this.x = (/** @type {number} */ h) => MARGIN.left + (room.x * h) / widest;

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { meanPoints } from "../../../static/js/compare/group_curves.js";
-import { mixed, scaleOf } from "../../../static/js/compare/effects_charts.js";
 import { linesOf } from "../../../static/js/compare/lines.js";
 import { pointAlong } from "../../../static/js/compare/metric_chart.js";
 import { stepsOf } from "../../../static/js/compare/regime_maps.js";
@@ -59,23 +58,6 @@ test("points of a group know whether all of its runs have a value", () => {
     ],
   );
   assert.ok(Number.isNaN(points[1].tokens));
-});
-
-test("numbers far apart are on a logarithmic axis, and words at equal distances", () => {
-  const field = { key: "rate", label: "rate" };
-  const wide = scaleOf({ ...field, values: ["1", "10", "100"], numbers: [1, 10, 100] });
-  assert.deepEqual(wide.positions, [0, 0.5, 1]);
-  const words = scaleOf({ ...field, values: ["on", "off", "on", "auto"], numbers: null });
-  assert.deepEqual(words.positions, [0, 0.5, 0, 1]);
-  assert.deepEqual(
-    words.ticks.map(({ text }) => text),
-    ["on", "off", "auto"],
-  );
-});
-
-test("a colour between two", () => {
-  assert.equal(mixed("#000000", "#ff8040", 0.5), "#804020");
-  assert.equal(mixed("none", "#ff8040", 0.5), "#ff8040");
 });
 
 test("only steps with every reading are on a regime map", () => {

@@ -242,6 +242,33 @@ def test_alerts_of_the_runs_are_side_by_side_with_the_first_step_of_each(browser
     assert "<b>low</b>" not in page.content.decode()
 
 
+def test_alerts_of_a_few_runs_say_their_message_and_runs_without_one_have_no_column(browser: Client) -> None:
+    one, two = pair()
+    fired(one, "Entropy fell to 0.1.")
+    page = browser.get(f"/compare/?runs={one.pk},{two.pk}")
+    assert [run.pk for run, _ in page.context["alerted"]] == [one.pk]
+    words = " ".join(page.content.decode().split())
+    assert '<span class="alert-said">Entropy fell to 0.1.</span>' in words
+    assert "No alert has fired in the other run." in words
+
+
+def test_of_many_runs_with_alerts_the_messages_are_a_click_away(browser: Client) -> None:
+    runs = [build_run(config={"seed": seed}) for seed in range(7)]
+    for run in runs:
+        fired(run, "Entropy fell to 0.1.")
+    page = browser.get(f"/compare/?runs={','.join(run.pk for run in runs)}").content.decode()
+    assert page.count('title="Entropy fell to 0.1."') == 7
+    assert "alert-said" not in page
+
+
+def fired(run: Run, message: str) -> None:
+    event = AlertRaised(
+        seq=1, attempt=1, step=30, time=1.0, rule="entropy falls", severity="warn", message=message,
+        metric="policy/entropy", value=0.1, baseline=1.0,
+    )  # fmt: skip
+    Alert.of(run, event).save()
+
+
 def test_runs_without_alerts_say_so(browser: Client) -> None:
     one, two = pair()
     add_curve(one, steps=2)

@@ -64,6 +64,14 @@ def test_a_report_is_written_read_and_changed(browser: Client) -> None:
     assert "Rates" in browser.get("/reports/").content.decode()
 
 
+def test_a_comparison_begins_a_report_with_a_block_of_each_kind(browser: Client) -> None:
+    address = "/compare/?runs=a,b&metrics=rollout/success"
+    page = browser.get("/reports/new/", {"block": "chart,nonsense,metrics", "address": address})
+    assert page.context["text"] == f"```chart\n{address}\n```\n\n```metrics\n{address}\n```\n"
+    broken = browser.get("/reports/new/", {"block": "chart", "address": "/compare/?q=`\n<script>"})
+    assert broken.context["text"] == ""
+
+
 def test_a_change_of_an_older_version_is_refused_and_keeps_the_typed_text(browser: Client, ada: User) -> None:
     report = services.create(ada, title="Rates", text="One.")
     services.change(report, ada, title="Rates", text="Two.", version=1)
