@@ -185,7 +185,7 @@ def test_what_the_outcome_goes_with_is_drawn_and_kept_in_the_url(page: Page) -> 
     plot.scroll_into_view_if_needed()
     across = "plot => { const {l, r} = plot.layout.margin; return (plot.layout.width - l - r) * 0.15 / 1.2 + l; }"
     left, x = plot.bounding_box() or {}, plot.evaluate(across)
-    page.mouse.move(left["x"] + x, left["y"] + 40)  # the rate's axis: 0.01 above, 1e-4 below, 1e-3 in the middle
+    page.mouse.move(left["x"] + x, left["y"] + 52)  # the rate's axis: 0.01 above, 1e-4 below, 1e-3 in the middle
     page.mouse.down()
     page.mouse.move(left["x"] + x, left["y"] + 120)
     page.mouse.move(left["x"] + x, left["y"] + 220)

@@ -25,7 +25,7 @@ export const scaleOf = ({ values, numbers }, { linear = false } = {}) =>
 function scaleOfWords(values) {
   const words = [...new Set(values)];
   const at = (/** @type {string} */ word) => (words.length > 1 ? words.indexOf(word) / (words.length - 1) : 0.5);
-  return { positions: values.map(at), ticks: apart(words.map((text) => ({ at: at(text), text }))) };
+  return { positions: values.map(at), ticks: spaced(words.map((text) => ({ at: at(text), text }))) };
 }
 
 /**
@@ -52,7 +52,7 @@ function scaleOfNumbers(numbers, linear) {
     positions: numbers.map(at),
     ticks: [
       ...slots.map((slot) => ({ at: at(slot), text: slot === null ? NOT_SET : "0" })),
-      ...apart(shown.map((value) => ({ at: at(value), text: tickText(value) }))),
+      ...spaced(shown.map((value) => ({ at: at(value), text: tickText(value) }))),
     ],
   };
 }
@@ -80,7 +80,7 @@ function logTicks(low, high) {
  * Without those too near to another: both ends stay, then each in its order.
  * @param {Tick[]} ticks
  */
-function apart(ticks) {
+function spaced(ticks) {
   const [first, last] = [ticks[0], ticks[ticks.length - 1]];
   /** @type {Tick[]} */
   const kept = [];

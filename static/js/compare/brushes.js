@@ -47,11 +47,11 @@ export function brushBetween({ key, values, positions }, one, other) {
 const shared = (value) => value.replaceAll("~", " ").slice(0, 60);
 
 /**
- * Where a brush is on its axis; null if no run has its values any more.
+ * Both ends of a brush on its axis; null if no run has its values any more.
  * @param {Brush} brush
  * @param {BrushAxis} axis
  */
-export function placeOf({ from, to }, { values, positions }) {
+export function endsOf({ from, to }, { values, positions }) {
   const texts = values.map(shared);
   const [low, high] = [positions[texts.indexOf(from)], positions[texts.indexOf(to)]];
   if (low === undefined || high === undefined) return null;
@@ -67,12 +67,12 @@ export function placeOf({ from, to }, { values, positions }) {
 export function selectedBy(brushes, axes, count) {
   const ranges = brushes.flatMap((brush) => {
     const axis = axes.find(({ key }) => key === brush.key);
-    const place = axis && placeOf(brush, axis);
-    return axis && place ? [{ axis, place }] : [];
+    const ends = axis && endsOf(brush, axis);
+    return axis && ends ? [{ axis, ends }] : [];
   });
   return Array.from({ length: count }, (_, run) =>
     ranges.every(
-      ({ axis, place: [low, high] }) => axis.positions[run] >= low - REACH && axis.positions[run] <= high + REACH,
+      ({ axis, ends: [low, high] }) => axis.positions[run] >= low - REACH && axis.positions[run] <= high + REACH,
     ),
   );
 }

@@ -3,7 +3,7 @@
 
 import { looksOf } from "../charts/looks.js";
 import { scaleOf } from "./axis_scale.js";
-import { brushBetween, placeOf, selectedBy } from "./brushes.js";
+import { brushBetween, endsOf, selectedBy } from "./brushes.js";
 import { react } from "./run_plot.js";
 import { describeRun, heading, onChart, short } from "./setting_labels.js";
 
@@ -122,10 +122,10 @@ export class ParallelChart {
   marks(brushes, color) {
     return brushes.flatMap((brush) => {
       const i = this.axes.findIndex(({ key }) => key === brush.key);
-      const place = i < 0 ? null : placeOf(brush, this.axes[i]);
-      if (!place) return [];
+      const ends = i < 0 ? null : endsOf(brush, this.axes[i]);
+      if (!ends) return [];
       const half = BAND / this.perAxis;
-      const [y0, y1] = [place[0] - 0.025, place[1] + 0.025];
+      const [y0, y1] = [ends[0] - 0.025, ends[1] + 0.025];
       const look = { line: { color, width: 1.5 }, fillcolor: `${color}26`, layer: "below" };
       return [{ type: "rect", x0: i - half, x1: i + half, y0, y1, ...look }];
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { scaleOf, tickText } from "../../../static/js/compare/axis_scale.js";
-import { brushBetween, brushesOf, placeOf, selectedBy } from "../../../static/js/compare/brushes.js";
+import { brushBetween, brushesOf, endsOf, selectedBy } from "../../../static/js/compare/brushes.js";
 import { mixed } from "../../../static/js/compare/parallel_chart.js";
 import { heading } from "../../../static/js/compare/setting_labels.js";
 
@@ -27,7 +27,7 @@ test("what is not set has a place of its own below the numbers, and so has 0 on 
   assert.deepEqual(texts(zero), ["0", "0.001", "0.01", "0.1"]);
 });
 
-test("an outcome is linear, however far its values are apart", () => {
+test("an outcome is linear, however much its values differ", () => {
   const values = [0, 1, 100];
   assert.deepEqual(scaleOf({ values: values.map(String), numbers: values }, { linear: true }).positions, [0, 0.01, 1]);
 });
@@ -63,7 +63,7 @@ test("a drag along an axis selects the values that it passes", () => {
 
 test("runs are selected if they are on all brushes", () => {
   const rate = { key: "rate", from: "2", to: "5" };
-  assert.deepEqual(placeOf(rate, RATE), [0.25, 1]);
+  assert.deepEqual(endsOf(rate, RATE), [0.25, 1]);
   assert.deepEqual(selectedBy([rate], [RATE, KIND], 3), [false, true, true]);
   assert.deepEqual(selectedBy([rate, { key: "kind", from: "a", to: "a" }], [RATE, KIND], 3), [false, false, false]);
   assert.deepEqual(selectedBy([{ key: "gone", from: "2", to: "5" }], [RATE], 3), [true, true, true]);
