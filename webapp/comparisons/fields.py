@@ -74,14 +74,16 @@ def axis_fields(runs: Sequence[Run]) -> list[Field]:
 
 
 def swept_names(runs: Sequence[Run]) -> list[str]:
-    """Of runs that all belong to one sweep, the values of each on its axes; empty for others."""
+    """Of runs that all belong to one sweep, the values of each on its axes, or on its only axis with its name; empty
+    for others."""
     found = Run.objects.filter(pk__in=[run.pk for run in runs], planned__isnull=False)
     rows = {pk: (sweep, labels) for pk, sweep, labels in found.values_list("pk", "planned__sweep", "planned__labels")}
     if len(rows) < len(runs) or len({sweep for sweep, _ in rows.values()}) != 1:
         return []
     plan: dict[str, Any] = found.values_list("planned__sweep__plan", flat=True)[0]
     names = [str(axis.get("name") or axis.get("field")) for axis in plan["axes"]]  # databases sort the keys of labels
-    return [", ".join(str(rows[run.pk][1].get(name, "")) for name in names) for run in runs]
+    before = f"{names[0].rpartition('.')[2]} " if len(names) == 1 else ""
+    return [before + ", ".join(str(rows[run.pk][1].get(name, "")) for name in names) for run in runs]
 
 
 def label_fields(runs: Sequence[Run]) -> list[Field]:

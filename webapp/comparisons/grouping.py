@@ -20,7 +20,8 @@ class Group:
 
 
 def groups_of(runs: Sequence[Run], field: Field | None) -> list[Group]:
-    """In the order in which the first of each comes; by size if the values are numbers."""
+    """In the order in which the first of each comes; by size if the values, or those of the only axis of a sweep, are
+    numbers."""
     if field is None:
         return []
     members: dict[str, list[int]] = {}
@@ -30,6 +31,8 @@ def groups_of(runs: Sequence[Run], field: Field | None) -> list[Group]:
     swept = swept_names(runs) if field.key == SEEDS else []
     if (numbers := field.numbers) is not None:
         values.sort(key=lambda value: numbers[members[value][0]])
+    if swept and all(_number(name) is not None for name in swept):
+        values.sort(key=lambda value: _number(swept[members[value][0]]) or 0.0)
     return [
         Group(
             name=(swept and swept[members[value][0]]) or _name(value, field, runs, members[value]),
@@ -39,6 +42,14 @@ def groups_of(runs: Sequence[Run], field: Field | None) -> list[Group]:
         )
         for index, value in enumerate(values)
     ]
+
+
+def _number(name: str) -> float | None:
+    """Of `learning_rate 0.001`."""
+    try:
+        return float(name.rpartition(" ")[2]) if "," not in name else None
+    except ValueError:
+        return None
 
 
 def seed_of(run: Run) -> int | None:

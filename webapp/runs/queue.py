@@ -210,6 +210,9 @@ def standing_at(
     priority_words = "" if priority == "normal" else f", with {priority} priority"
     words: list[str | Holder] = [f"{_ordinal(position)} of {length} in the queue{priority_words}. Waits for "]
     paused = [holder for holder in holders if holder.state == RunState.PAUSED]
+    if len(holders) < slots and not paused:
+        words.append(f"the runs before it ({len(holders)} of {slots} engine slots in use)")
+        return Standing(words=words, position=position, length=length)
     named = (paused or holders)[:NAMED]
     for index, holder in enumerate(named):
         words += [" or "] * (index > 0) + [holder if holder.project_id == project_id else OTHER]

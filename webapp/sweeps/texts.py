@@ -43,8 +43,6 @@ def rendered(notes: str) -> SafeString:
 
 
 def compared(sweep: Sweep) -> str:
-    """The comparison of its runs: a line for each value of its axis, or for each configuration if it has several."""
-    axes = sweep.parsed_plan().axes
-    group = f"axis:{axes[0].name}" if len(axes) == 1 else SEEDS
-    query = {"sweep": sweep.pk, "group": group, "metrics": ",".join(sweep.curves)}
+    """The comparison of its runs, with a line for each configuration."""
+    query = {"sweep": sweep.pk, "group": SEEDS, "metrics": ",".join(sweep.curves)}
     return f"/compare/?{urlencode(query, safe=',/:')}"

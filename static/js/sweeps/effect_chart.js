@@ -90,7 +90,7 @@ export class EffectChart {
       },
       dragmode: false,
       showlegend: false,
-      xaxis: { ...axis, fixedrange: true, ...(drawn ? { type: log ? "log" : "linear" } : levels) },
+      xaxis: { ...axis, fixedrange: true, ...(drawn ? { type: log ? "log" : "linear", exponentformat: "power" } : levels) },
       yaxis: { ...axis, fixedrange: true, title: { text: measure }, ...(range ? { range } : {}) },
     };
   }

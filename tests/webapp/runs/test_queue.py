@@ -51,6 +51,8 @@ def browser() -> Client:
     [
         (1, [], 1, "Waiting for a worker"),
         (2, [ONE], 3, "Waiting for a worker"),
+        (3, [], 1, "3rd of 23 in the queue. Waits for the runs before it (0 of 1 engine slots in use)"),
+        (4, [ONE], 3, "4th of 23 in the queue. Waits for the runs before it (1 of 3 engine slots in use)"),
         (1, [ONE], 1, "1st of 23 in the queue. Waits for 'calm-otter' to finish (1 of 1 engine slots in use)"),
         (
             2,

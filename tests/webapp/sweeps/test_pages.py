@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
+from django.utils import timezone
 
 from engine.config import RunConfig
 from engine.sweeps.catalogue import sweep_presets
@@ -21,6 +23,7 @@ from webapp.runs.services import submit_run
 from webapp.runs.states import RunState
 from webapp.sweeps.axis_rows import row_of, settings_of, values_of
 from webapp.sweeps.models import Sweep, SweepState
+from webapp.sweeps.texts import compared
 
 pytestmark = pytest.mark.django_db
 
@@ -109,6 +112,12 @@ def test_the_preview_has_every_configuration_and_the_time_by_earlier_runs(browse
     shown = text_of(browser.post("/sweeps/check/", form(KL_ROW)))
     assert "Configurations 2 Training seeds 1, 2 Runs 4 Steps 16 Trajectories 2,048 Engine time about 32 s" in shown
     assert "From the steps of 1 earlier run of" in shown and "1 0 1, 2 2 0.1 1, 2" in shown
+    # it took a minute from start to end: 40 s beside its 20 s of steps, so 48 s for each of the 4
+    begun = timezone.now() - timedelta(minutes=1)
+    Run.objects.filter(pk=run.pk).update(started_at=begun, finished_at=begun + timedelta(minutes=1))
+    assert "Engine time about 3 min Until it is done about 3 min" in text_of(
+        browser.post("/sweeps/check/", form(KL_ROW))
+    )
 
 
 @pytest.mark.parametrize(("key", "size"), [(key, one.size) for key, one in sweep_presets().items()])
@@ -161,10 +170,7 @@ def test_a_sweep_shows_its_question_its_notes_as_markdown_and_its_curves(browser
     assert "How strong?" in text_of(shown)
     assert "From <em>none</em> to &lt;b&gt;" in shown.content.decode()
     curves = shown.context["text"].curves
-    assert (
-        curves.address
-        == f"/compare/?sweep={sweep.pk}&group=axis:loss.kl_coefficient&metrics=rollout/success,policy/entropy"
-    )
+    assert curves.address == f"/compare/?sweep={sweep.pk}&group=seeds&metrics=rollout/success,policy/entropy"
     assert [chart.name for chart in curves.data["charts"]] == ["rollout/success", "policy/entropy"]
 
 
@@ -223,6 +229,18 @@ def test_lines_of_its_curves_are_named_by_the_values_on_its_axes(browser: Client
     other = Run.objects.create(name="other", config=sweep.config)
     view = read_view(QueryDict(f"runs={','.join([*runs.values_list('pk', flat=True), other.pk])}&group=seeds"))
     assert "other" in [group.name for group in view.groups] and "0, 5" not in [group.name for group in view.groups]
+
+
+def test_curves_of_a_sweep_over_one_field_are_grouped_by_its_values_in_their_order(browser: Client, user: User) -> None:
+    rates = {"type": "values", "field": "optimizer.learning_rate", "values": [0.001, 0.0001]}
+    sweep = a_sweep(user, plan={"axes": [rates]})
+    assert "are not grouped" not in text_of(browser.get(f"/sweeps/{sweep.pk}/"))
+    finish(sweep)
+    assert "are not grouped" not in text_of(browser.get(f"/sweeps/{sweep.pk}/"))
+    view = read_view(QueryDict(compared(sweep).partition("?")[2]))
+    assert [(group.name, len(group.members)) for group in view.groups] == [
+        ("learning_rate 0.0001", 2), ("learning_rate 0.001", 2),
+    ]  # fmt: skip
 
 
 def test_another_measure_and_the_axes_of_the_heat_map_are_in_the_address(browser: Client, user: User) -> None:

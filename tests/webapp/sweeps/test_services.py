@@ -20,8 +20,8 @@ from webapp.runs.services import request_stop, submit_run
 from webapp.runs.states import RunState
 from webapp.sweeps.advancing import advance, advance_all
 from webapp.sweeps.drafts import draft
-from webapp.sweeps.models import Priority, Sweep, SweepState
 from webapp.sweeps.extending import extended
+from webapp.sweeps.models import Priority, Sweep, SweepState
 from webapp.sweeps.services import Refused, change, create, extend, resume, stop
 
 pytestmark = pytest.mark.django_db
