@@ -13,7 +13,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign roll
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js lint-docker bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-trackers setup-games
+.PHONY: run link check style types unit test test-js lint lint-js lint-docker bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-verl setup-trackers setup-games
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -36,7 +36,7 @@ types:
 unit:
 	$(VENV)/python -m pytest $(UNIT) -q -m unit
 
-test: lint test-js setup-suites  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+test: lint test-js setup-suites setup-trl setup-verl setup-trackers  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	$(VENV)/python -m pytest $(TOGETHER)
 	$(VENV)/python -m tests.on_postgres $(TOGETHER)
 
@@ -83,10 +83,13 @@ setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of cluste
 setup-suites: setup-cluster  ## reasoning-gym and TextArena, whose adapters the tests play
 	@$(PYTHON) -m workers.launch.install suites
 
-setup-trl:  ## TRL in .venv-trl, which a step is measured against
+setup-trl:  ## TRL in .venv-trl, which a step is measured against and the client is tested with
 	@$(PYTHON) -m workers.launch.install trl
 
-setup-trackers:  ## trackio, MLflow and Aim in .venv-trackers, which pages, lists and recording are measured against
+setup-verl:  ## verl in .venv-verl, which the client is tested with
+	@$(PYTHON) -m workers.launch.install verl
+
+setup-trackers:  ## trackio, MLflow and Aim in .venv-trackers, which pages, lists and recording are measured against, and exports are tested with
 	@$(PYTHON) -m workers.launch.install trackers
 
 setup-games:  ## gym-sokoban, TextArena and magiccube in .venv-games, which environments are measured against

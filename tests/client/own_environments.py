@@ -31,6 +31,6 @@ def run_in(python: Path, *arguments: str | Path, **variables: str) -> str:
         **variables,
     }
     command = [str(python), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -30,6 +30,7 @@ def exported(run_id: str, format: str, file: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(700)
 def test_other_trackers_open_the_files(ended: RecordedRun, shell: Path) -> None:
     python = python_of("trackers", "make setup-trackers")
     run_id = ended.run.pk

@@ -15,6 +15,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(700)
 def test_trl_s_grpo_trainer_reports_metrics_groups_and_trajectories(shell: Path) -> None:
     python = python_of("trl", "make setup-trl")
     output = shell / "output"
@@ -36,8 +37,9 @@ def test_trl_s_grpo_trainer_reports_metrics_groups_and_trajectories(shell: Path)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(700)
 def test_verl_s_tracking_has_a_backend_for_it(shell: Path) -> None:
-    python = python_of("verl", "uv venv .venv-verl, then uv pip install verl httpx2 into it")
+    python = python_of("verl", "make setup-verl")
     run_in(python, PROGRAMS / "verl_tracking.py", STARBOARD_SPOOL=str(shell / "spool"))
     run = Run.objects.get()
     index(run.pk)

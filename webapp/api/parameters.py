@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from webapp.api.endpoints import Endpoint, Fields
 from webapp.api.problems import Problem, invalid_fields, reasons
+from webapp.api.storable import unstorable
 
 
 def query_of(request: HttpRequest, model: type[Fields]) -> Fields:
@@ -67,13 +68,21 @@ def refuse_query(request: HttpRequest, endpoint: Endpoint) -> None:
         raise Problem(400, f"Unknown query parameter {given!r}", f"{endpoint.name} has no parameters.")
 
 
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
+
+
 def _json(body: bytes, model: type[Fields]) -> dict[str, Any]:
     example = json.dumps(model.model_json_schema().get("examples", [{}])[0])
     remedy = f"Send a JSON object such as {example}, as application/json."
     try:
-        data = json.loads(body)
+        data = json.loads(body, parse_constant=_refuse_constant)
+        refused = unstorable(data)
     except (ValueError, RecursionError):
         raise Problem(400, "The body is not JSON", remedy) from None
     if not isinstance(data, dict):
         raise Problem(400, f"The body is a JSON {type(data).__name__}, not an object", remedy)
+    if refused:
+        raise invalid_fields(refused)
     return data

@@ -2,7 +2,7 @@
 
 `python -m workers.launch.install base` does nothing if the last set-up had the same files and Python. A download whose
 hash is not in the file is refused; torch alone has none there, see `requirements/torch.txt`. What is only measured
-against has an environment of its own.
+against, or tested with, has an environment of its own.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from workers.launch.supported import why_unsupported
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-SEPARATE = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "trackers", "games")}
-WITHOUT_STARBOARD = {"trackers", "games"}
+SEPARATE = {kind: ROOT / f".venv-{kind}" for kind in ("trl", "verl", "trackers", "games")}
+WITHOUT_STARBOARD = {"verl", "trackers", "games"}
+WITHOUT_TORCH = {"trackers", "games"}
 OLDEST = (3, 11)
 UV_EXECUTABLE = VENV / "bin" / "uv"
 
@@ -35,7 +36,8 @@ def install(kind: str) -> None:
         found = ".".join(map(str, sys.version_info[:3]))
         raise CannotInstall(f"Python {found} is too old. Use 3.11 or newer: make PYTHON=python3.12 …")
     environment = SEPARATE.get(kind, VENV)
-    python, uv = environment / "bin" / "python", environment / "bin" / "uv"
+    python = environment / "bin" / "python"
+    uv = UV_EXECUTABLE if UV_EXECUTABLE.exists() else environment / "bin" / "uv"
     stamp = environment / f".starboard-{kind}"
     wanted = fingerprint(kind)
     if python.exists() and stamp.exists() and stamp.read_text() == wanted:
@@ -53,7 +55,7 @@ def install(kind: str) -> None:
 
 def requirements_of(kind: str) -> list[str]:
     file = f"requirements/{kind}.txt"
-    return [file] if kind in WITHOUT_STARBOARD else ["requirements/torch.txt", file]
+    return [file] if kind in WITHOUT_TORCH else ["requirements/torch.txt", file]
 
 
 def overrides_of(kind: str) -> list[str]:

@@ -20,6 +20,7 @@ FILES = {
     "suites": (["reasoning-gym", "textarena"], ["cluster"]),
     "cluster-gpu": (["cluster-gpu"], ["base"]),
     "trl": (["trl"], ["base"]),
+    "verl": ([], []),
     "trackers": ([], []),
     "games": ([], []),
 }

@@ -53,9 +53,9 @@ def test_an_invalid_change_is_refused_at_its_field_and_recorded(api: Client) -> 
 
 
 def test_an_unknown_field_is_named_and_escaped(api: Client) -> None:
-    answer = change(api, a_run(), {"changes": {"step\0s": 4}})
+    answer = change(api, a_run(), {"changes": {"step\x01s": 4}})
     assert answer.status_code == 422
-    assert "'step\\x00s' cannot be changed" in answer.json()["error"]
+    assert "'step\\x01s' cannot be changed" in answer.json()["error"]
 
 
 def test_a_concurrent_change_of_settings_is_not_overwritten(api: Client) -> None:
