@@ -16,9 +16,11 @@ from starboard_client.errors import AuthenticationError, StarboardError
 from starboard_client.import_commands import add_imports
 from starboard_client.leaderboard_commands import add_leaderboard
 from starboard_client.output import note
+from starboard_client.run_commands import add_run_changes
+from starboard_client.site_commands import add_site
 from starboard_client.suite_commands import add_evaluations, add_suites
 from starboard_client.sweep_commands import add_sweeps
-from starboard_client.verbs import add_json, add_limit, add_noun, add_output, add_watching
+from starboard_client.verbs import add_json, add_limit, add_noun, add_output, add_watching, of_run
 
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
 
@@ -57,12 +59,13 @@ def parser() -> argparse.ArgumentParser:
     agents = nouns.add_parser("mcp", help="serve runs to coding agents, over the Model Context Protocol on stdin")
     agents.add_argument("--allow-control", action="store_true", help="also a tool that stops, pauses and resumes runs")
     agents.set_defaults(do=commands.mcp)
-    _add_runs(add_noun(nouns, "runs", "list, launch, watch, control, export and compare runs"))
+    _add_runs(add_noun(nouns, "runs", "list, launch, watch, control, change, fork, export, compare and delete runs"))
     add_sweeps(nouns)
     add_suites(nouns)
     add_evaluations(nouns)
     add_leaderboard(nouns)
     add_imports(nouns)
+    add_site(nouns)
     return root
 
 
@@ -77,25 +80,25 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add_json(listed)
     listed.set_defaults(do=commands.list_runs)
 
-    shown = _of_run(verbs, "show", "show a run")
+    shown = of_run(verbs, "show", "show a run")
     add_json(shown)
     shown.set_defaults(do=commands.show)
 
     _add_launch(verbs)
 
-    watched = _of_run(verbs, "watch", "print steps and alerts until the run has ended")
+    watched = of_run(verbs, "watch", "print steps and alerts until the run has ended")
     add_watching(watched)
     watched.set_defaults(do=commands.watch, quiet_past=True)
 
     for action in ("stop", "pause", "resume", "checkpoint", "archive"):
-        _of_run(verbs, action, f"{action} a run").set_defaults(do=commands.control, command=action)
+        of_run(verbs, action, f"{action} a run").set_defaults(do=commands.control, command=action)
 
-    logs = _of_run(verbs, "logs", "print the end of the engine's log")
+    logs = of_run(verbs, "logs", "print the end of the engine's log")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until the run has ended")
     logs.add_argument("--every", type=float, default=2.0, help=argparse.SUPPRESS)
     logs.set_defaults(do=commands.logs)
 
-    exported = _of_run(verbs, "export", "download a run in a format of another tool")
+    exported = of_run(verbs, "export", "download a run in a format of another tool")
     exported.add_argument(
         "--format",
         choices=("csv", "parquet", "trajectories", "tensorboard", "mlflow", "wandb", "jsonl"),
@@ -105,6 +108,8 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     add_output(exported)
     exported.set_defaults(do=commands.export)
+
+    add_run_changes(verbs)
 
     compared = verbs.add_parser("compare", help="settings that differ, and the newest metrics")
     compared.add_argument("runs", nargs="+", metavar="RUN")
@@ -128,14 +133,6 @@ def _add_launch(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     add_watching(launch)
     add_json(launch)
     launch.set_defaults(do=commands.launch, quiet_past=False)
-
-
-def _of_run(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, text: str
-) -> argparse.ArgumentParser:
-    found = verbs.add_parser(name, help=text)
-    found.add_argument("run", metavar="RUN", help="the ID of the run")
-    return found
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from starboard_client.credentials import credentials
+from starboard_client.forks import ForkCalls
 from starboard_client.imports import ImportCalls
 from starboard_client.models import (
     Alert,
@@ -28,6 +29,7 @@ from starboard_client.models import (
     TrajectoryPage,
 )
 from starboard_client.reports import ReportCalls
+from starboard_client.site import SiteCalls
 from starboard_client.suites import SuiteCalls
 from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
@@ -39,7 +41,7 @@ TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls):
+class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, SiteCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.

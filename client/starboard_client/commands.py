@@ -7,7 +7,6 @@ import getpass
 import json
 import sys
 import time
-import tomllib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from starboard_client.credentials import Credentials, save
 from starboard_client.errors import StarboardError
 from starboard_client.models import Run
 from starboard_client.output import as_json, note, number, plain, say, table
-from starboard_client.spool import spool_folder, spools
-from starboard_client.verbs import DONE, NOT_SUCCEEDED, TIMED_OUT
+from starboard_client.overrides import overrides
+from starboard_client.spool import Spool, spool_folder, spools
+from starboard_client.verbs import DONE, FAILED, NOT_SUCCEEDED, TIMED_OUT
 
 TEXTS = ("csv", "jsonl")  # formats that a terminal can show
 SHOWN = ("rollout/success", "reward/mean", "policy/entropy")
@@ -81,7 +81,7 @@ def launch(args: argparse.Namespace) -> int:
     with Starboard() as starboard:
         run = starboard.launch(
             preset=args.preset or "",
-            overrides=dict(_override(text) for text in args.set),
+            overrides=overrides(args.set),
             environment=args.environment or "",
             name=args.name or "",
             project=args.project or "",
@@ -170,16 +170,27 @@ def presets(args: argparse.Namespace) -> int:
 
 
 def sync(args: argparse.Namespace) -> int:
-    """Sends to the site that a run was recorded for, with the token for that site."""
+    """Sends to the site that a run was recorded for, with the token for that site. What one site does not take stays on
+    disk, and the others are sent."""
+    failed = 0
     for spool in spools(spool_folder()):
-        with Starboard(spool.url) as starboard:
-            count, rejected = sending.send(spool, starboard)
-            for one in rejected:
-                note(f"{spool.run_id}: a line was rejected: {one.reason}")
-            sending.end(spool, starboard)
-        spool.delete()
-        say(f"{spool.run_id}: {count} lines sent.")
-    return DONE
+        try:
+            _send(spool)
+        except StarboardError as error:
+            failed += 1
+            note(f"{spool.run_id or spool.key}: {error} It is kept in {spool.path}.")
+            spool.close()
+    return FAILED if failed else DONE
+
+
+def _send(spool: Spool) -> None:
+    with Starboard(spool.url) as starboard:
+        count, rejected = sending.send(spool, starboard)
+        for one in rejected:
+            note(f"{spool.run_id}: a line was rejected: {one.reason}")
+        sending.end(spool, starboard)
+    spool.delete()
+    say(f"{spool.run_id}: {count} lines sent.")
 
 
 def mcp(args: argparse.Namespace) -> int:
@@ -228,14 +239,3 @@ def _config(path: str | None) -> dict[str, Any]:
         return {"config": json.loads(text)} if path.endswith(".json") else {"toml": text}
     except (OSError, ValueError) as error:
         raise StarboardError(f"{path} cannot be read: {error}.") from None
-
-
-def _override(text: str) -> tuple[str, Any]:
-    """`steps=20`: the value is TOML, or plain text if it is not."""
-    key, separator, raw = text.partition("=")
-    if not separator:
-        raise StarboardError(f"--set {text!r} has no '='. Write --set section.key=value.")
-    try:
-        return key, tomllib.loads(f"v = {raw}")["v"]
-    except tomllib.TOMLDecodeError:
-        return key, raw

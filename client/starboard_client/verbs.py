@@ -14,6 +14,13 @@ def add_noun(nouns: Verbs[argparse.ArgumentParser], name: str, text: str) -> Ver
     return found.add_subparsers(required=True, metavar="COMMAND")
 
 
+def of_run(verbs: Verbs[argparse.ArgumentParser], name: str, text: str) -> argparse.ArgumentParser:
+    """A command about one run, by its ID."""
+    found = verbs.add_parser(name, help=text)
+    found.add_argument("run", metavar="RUN", help="the ID of the run")
+    return found
+
+
 def of_number(verbs: Verbs[argparse.ArgumentParser], noun: str, name: str, text: str) -> argparse.ArgumentParser:
     """A command about one sweep or evaluation, by its number."""
     found = verbs.add_parser(name, help=text)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from webapp.api.endpoints import Endpoint
 from webapp.api.resources import (
+    checkpoints,
     comparisons,
     deletion,
+    environments,
     evaluations,
     exports,
     imports,
     ingestion,
     leaderboard,
     played_evaluations,
+    projects,
     queue,
     recorded,
     reports,
@@ -20,6 +23,7 @@ from webapp.api.resources import (
     sweeps,
     telemetry,
     verdicts,
+    what_ifs,
 )
 
 RESOURCES = (
@@ -30,6 +34,10 @@ RESOURCES = (
     verdicts.resource,
     recorded.resource,
     exports.resource,
+    checkpoints.resource,
+    what_ifs.resource,
+    environments.resource,
+    projects.resource,
     sweeps.resource,
     queue.resource,
     evaluations.resource,

@@ -29,6 +29,7 @@ from webapp.api.path_rows import PATH_ROWS
 from webapp.projects.models import Role
 
 LONGEST_BODY = 256 * 1024  # bytes, unless an endpoint says otherwise
+JSON = "application/json"
 LIKE = "x-like"
 PART = re.compile(r"\{(\w+)\}")  # of a path
 
@@ -52,9 +53,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Media:
-    """An answer that is not JSON."""
+    """An answer that is not JSON; `others` are further types that it may have."""
 
     type: str
+    others: tuple[str, ...] = ()
     description: str = ""
 
 
@@ -90,6 +92,11 @@ class Endpoint:
     @property
     def description(self) -> str:
         return self._text.partition("\n\n")[2].replace("\n\n", "\f").replace("\n", " ").replace("\f", "\n\n")
+
+    @property
+    def takes_lines(self) -> bool:
+        """Whether its body is no JSON object, and its function reads it."""
+        return self.body_media != JSON
 
     @property
     def rows(self) -> list[str]:
@@ -129,7 +136,7 @@ class Resource:
         needs: Role = Role.VIEWER,
         status: int = 200,
         most_bytes: int = LONGEST_BODY,
-        body_media: str = "application/json",
+        body_media: str = JSON,
         idempotent: bool = False,
         problems: Mapping[int, str] | None = None,
     ) -> Callable[[Handler], Handler]:
@@ -150,7 +157,7 @@ class Resource:
                     idempotent=idempotent,
                     problems=problems or {},
                     query=hints.get("query"),
-                    body=hints.get("body") if body_media == "application/json" else None,
+                    body=hints.get("body") if body_media == JSON else None,
                     answer=_described(hints["return"]),
                 )
             )

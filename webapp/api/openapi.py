@@ -12,6 +12,7 @@ from webapp.accounts.models import Scope
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import LIKE, Endpoint, Media
 from webapp.api.idempotency import HEADER
+from webapp.api.models import LONGEST_KEY
 from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import ProblemAnswer
 from webapp.api.schemas import LIKENED
@@ -27,6 +28,7 @@ ABOUT = (
     "of requests a minute, which `RateLimit-Policy` and `RateLimit` say; after that the status is 429, and "
     "`Retry-After` says how many seconds to wait. Errors have what is wrong in `error` and what to do in `remedy`."
 )
+KEY = {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"}
 GENERAL = {
     400: "The query or the body cannot be read.",
     401: "The token or the sign-in is missing or not valid.",
@@ -100,7 +102,7 @@ def _operation(one: Endpoint, schemas: Schema, names: dict[type[BaseModel], str]
             "required": True,
             "content": {"application/json": {"schema": _ref(names[one.body])}},
         }
-    elif one.method == "POST":
+    elif one.takes_lines:
         operation["requestBody"] = {"required": True, "content": {one.body_media: {"schema": {"type": "string"}}}}
     return operation
 
@@ -114,7 +116,7 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
         found.append({"name": name, "in": "path", "required": True, "description": about, "schema": schema})
     if one.idempotent:
         about = "Any text, such as a UUID: the same key and body give the same answer for 24 hours."
-        found.append({"name": HEADER, "in": "header", "description": about, "schema": {"type": "string"}})
+        found.append({"name": HEADER, "in": "header", "description": about, "schema": KEY})
     for name, schema in query.get("properties", {}).items():
         plain = {key: value for key, value in schema.items() if key not in ("description", "title")}
         found.append(
@@ -131,11 +133,15 @@ def _parameters(one: Endpoint, query: Schema) -> list[Schema]:
 
 def _answer(one: Endpoint, names: dict[type[BaseModel], str]) -> Schema:
     if isinstance(one.answer, Media):
-        return {"description": one.answer.description, "content": {one.answer.type: {"schema": {"type": "string"}}}}
+        return {"description": one.answer.description, "content": _texts(one.answer)}
     return {
         "description": "The request succeeded.",
         "content": {"application/json": {"schema": _ref(names[one.answer])}},
     }
+
+
+def _texts(media: Media) -> Schema:
+    return {name: {"schema": {"type": "string"}} for name in (media.type, *media.others)}
 
 
 def _problems(one: Endpoint) -> Schema:

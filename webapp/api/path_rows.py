@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.api.problems import Problem
+from webapp.environments.models import EnvironmentDefinition
 from webapp.projects.access import readable
 from webapp.reports.models import Report
 from webapp.runs.models import Run
@@ -53,6 +54,14 @@ PATH_ROWS: dict[str, PathRow] = {
         type="integer",
         find=lambda text: readable(
             Sweep.objects.select_related("owner", "environment_version").filter(pk=int(text))
+        ).first(),
+    ),
+    "environment_id": PathRow(
+        parameter="environment",
+        pattern=NUMBER,
+        type="integer",
+        find=lambda text: readable(
+            EnvironmentDefinition.objects.select_related("owner", "project").filter(pk=int(text))
         ).first(),
     ),
     "report_id": PathRow(

@@ -46,6 +46,20 @@ def tag_for(name: str) -> str:
     return re.sub(r"[^\w .()+-]", "-", name)
 
 
+def why_no_name(name: str, definition: EnvironmentDefinition | None) -> str:
+    """Why the environment cannot have this name; empty if it can. `definition` is the one that is edited."""
+    if not name:
+        return "Give it a name: this field is required."
+    if len(name) > LONGEST_NAME or "\0" in name:
+        return f"Give a name of at most {LONGEST_NAME} characters, without NUL."
+    taken = EnvironmentDefinition.objects.filter(name=name)
+    if definition:
+        taken = taken.exclude(pk=definition.pk)
+    if taken.exists():
+        return f"There is an environment called {name} already. Choose another name, or edit that one."
+    return ""
+
+
 def _wrapper_slot(index: int) -> Variants:
     """The choice of one layer, which may be left empty, and the settings of each."""
     slot = union_node(f"wrappers.{index}", Layer)
@@ -177,18 +191,8 @@ class EnvironmentForm:
         return [one.name for one in all_fields(self.nodes) if one.kind == "bool"]
 
     def _check_name(self) -> dict[str, str]:
-        if not self.name:
-            return {"name": "Give it a name: this field is required."}
-        if len(self.name) > LONGEST_NAME or "\0" in self.name:
-            return {"name": f"Give a name of at most {LONGEST_NAME} characters, without NUL."}
-        taken = EnvironmentDefinition.objects.filter(name=self.name)
-        if self.definition:
-            taken = taken.exclude(pk=self.definition.pk)
-        if taken.exists():
-            return {
-                "name": f"There is an environment called {self.name} already. Choose another name, or edit that one."
-            }
-        return {}
+        problem = why_no_name(self.name, self.definition)
+        return {"name": problem} if problem else {}
 
     def _check_config(self, data: Mapping[str, str]) -> dict[str, str]:
         """Sets `config`; errors by dotted field otherwise."""

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.config import EnvironmentConfig
-from webapp.environments.differences import with_defaults
+from webapp.audit.services import record_of
+from webapp.environments.differences import differences, with_defaults
 from webapp.environments.measuring import measure_soon
 from webapp.environments.models import EnvironmentDefinition, EnvironmentVersion
 from webapp.projects.models import Project, default_project
@@ -54,6 +55,20 @@ def _edited(definition: EnvironmentDefinition, name: str, config: EnvironmentCon
         newest.config, newest.facts = config.model_dump(mode="json"), {}
         newest.save(update_fields=["config", "facts"])
         return newest
+
+
+def record_edit(
+    definition: EnvironmentDefinition, user: User, before: EnvironmentVersion, after: EnvironmentVersion
+) -> None:
+    """With the settings that differ. `before` was read before the edit, which may have been in place."""
+    old_name = definition.name
+    definition.refresh_from_db()
+    rows = differences([before.config, after.config]).differing
+    changes = {row.key: {"old": row.values[0], "new": row.values[1]} for row in rows}
+    if definition.name != old_name:
+        changes["name"] = {"old": old_name, "new": definition.name}
+    if changes:
+        record_of(definition, user, "edit", version=after.number, changes=changes)
 
 
 def archive(definition: EnvironmentDefinition) -> None:

@@ -73,7 +73,7 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         version = services.edit(definition, name=form.name, config=form.config)
-        _record_edit(request, definition, newest, version)
+        services.record_edit(definition, cast(User, request.user), newest, version)
         messages.success(request, _edited(version, newest))
         return redirect("environments:detail", pk)
     return _form_page(request, form, newest)
@@ -116,20 +116,6 @@ def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     record_of(definition, cast(User, request.user), "hide")
     messages.success(request, f"{definition.name} is archived. Its runs keep it.")
     return redirect("environments:list")
-
-
-def _record_edit(
-    request: HttpRequest, definition: EnvironmentDefinition, before: EnvironmentVersion, after: EnvironmentVersion
-) -> None:
-    """With the settings that differ. `before` was read before the edit, which may have been in place."""
-    old_name = definition.name
-    definition.refresh_from_db()
-    rows = differences([before.config, after.config]).differing
-    changes = {row.key: {"old": row.values[0], "new": row.values[1]} for row in rows}
-    if definition.name != old_name:
-        changes["name"] = {"old": old_name, "new": definition.name}
-    if changes:
-        record_of(definition, cast(User, request.user), "edit", version=after.number, changes=changes)
 
 
 def _run_count() -> Count:

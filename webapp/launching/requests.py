@@ -46,9 +46,11 @@ class Prepared:
     version: EnvironmentVersion | None
 
 
-def prepare(wanted: Wanted, user: User) -> Prepared:
-    """Raises `Refused` unless it could be launched now."""
+def prepare(wanted: Wanted, user: User, *, of: EnvironmentVersion | None = None) -> Prepared:
+    """Raises `Refused` unless it could be launched now. `of` is the environment that a configuration of an
+    earlier run is of."""
     data, title, version = _start(wanted, user)
+    version = version or of
     if wanted.environment:
         version = _version(wanted.environment)
         data["environments"] = [dict(version.config), *data.get("environments", [])[1:]]

@@ -216,6 +216,24 @@ HTTP: dict[str, Row] = {
     "api/v1/evaluations/<int:evaluation_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/outcomes": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/evaluations/<int:evaluation_id>/control": Row(anonymous=JSON_401, get=405, post=400, reads=EACH, acts=EACH),
+    "api/v1/projects/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/environments/": Row(anonymous=JSON_401, get=200, post=400),
+    "api/v1/^environments/(?P<environment_id>[0-9]{1,9})/$": Row(
+        anonymous=JSON_401, get=200, post=400, reads=VIEWER, acts=EDITOR
+    ),
+    "api/v1/^environments/(?P<environment_id>[0-9]{1,9})/archive/?$": Row(
+        anonymous=JSON_401, get=405, post=400, acts=EDITOR
+    ),
+    "api/v1/^environments/(?P<environment_id>[0-9]{1,9})/preflights/?$": Row(
+        anonymous=JSON_401,
+        get=405,
+        post=400,
+        acts=VIEWER,  # of one that ships, an editor of any project; the body is read first
+    ),
+    "api/v1/preflights/<int:preflight_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
+    "api/v1/preflights/<int:preflight_id>/stop": Row(anonymous=JSON_401, get=405, post=200, acts=EDITOR),
+    "api/v1/what-ifs/<int:what_if_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
+    "api/v1/what-ifs/<int:what_if_id>/stop": Row(anonymous=JSON_401, get=405, post=200, acts=EDITOR),
     "api/v1/imports/": Row(anonymous=JSON_401, get=200, post=202, acts=SOMEWHERE),
     "api/v1/imports/<int:import_id>/": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/imports/<int:import_id>/stop": Row(anonymous=JSON_401, get=405, post=200, acts=EDITOR),
@@ -242,6 +260,12 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/queue-position/?$": Row(
         anonymous=JSON_401, get=405, post=400, acts=EDITOR
     ),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/checkpoints/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/checkpoint/?$": Row(anonymous=JSON_401, get=400, reads=VIEWER),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/evaluate/?$": Row(anonymous=JSON_401, get=405, post=400, acts=EDITOR),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/fork/?$": Row(anonymous=JSON_401, get=405, post=400, acts=EDITOR),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/again/?$": Row(anonymous=JSON_401, get=405, post=201, acts=EDITOR),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/what-ifs/?$": Row(anonymous=JSON_401, get=405, post=400, acts=EDITOR),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/labels/?$": Row(anonymous=JSON_401, get=405, post=400, acts=EDITOR),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/delete/?$": Row(anonymous=JSON_401, get=405, post=400, acts=ADMIN),
 }

@@ -30,6 +30,7 @@ def address(route: str, world: World) -> str:
     plain = route.replace("^", "").replace("/?$", "").replace("$", "")
     plain = re.sub(r"<str:run_id>|\(\?P<run_id>.*?\)", world.run.pk, plain)
     plain = re.sub(r"\(\?P<sweep_id>.*?\)", str(world.sweep.pk), plain)
+    plain = re.sub(r"\(\?P<environment_id>.*?\)", str(world.environment.pk), plain)
     plain = plain.replace("<str:form>", "csv").replace("<str:secret>", "wrong")
     plain = plain.replace("<slug:slug>", "default").replace("<int:user_id>", str(world.user.pk))
     plain = plain.replace("<int:seq>", str(ALERT_SEQ))

@@ -144,7 +144,7 @@ def download_outcomes(
     scope=Scope.LAUNCH,
     status=201,
     idempotent=True,
-    problems={409: "The same inputs have been evaluated, or the model cannot be."},
+    problems={404: "There is no such suite.", 409: "The same inputs have been evaluated, or the model cannot be."},
 )
 def evaluate_on_suite(call: Call, body: Evaluate) -> Annotated[dict[str, Any], EvaluationDetail]:
     """Evaluate a model on a suite. A worker plays it; the same inputs are evaluated once unless `again` is set."""

@@ -14,6 +14,9 @@ from webapp.streamed import streamed
 
 resource = Resource(tag="Exports")
 
+OTHERS = tuple(sorted({one.media for one in FORMATS.values()} - {BINARY}))
+ABOUT = "The file; its name is in Content-Disposition."
+
 FormatName = Literal["csv", "parquet", "trajectories", "tensorboard", "mlflow", "wandb", "jsonl"]
 
 
@@ -27,7 +30,7 @@ class ExportQuery(Fields):
 @resource.get("runs/{run_id}/export")
 def export_run(
     call: Call, run: Run, query: ExportQuery
-) -> Annotated[HttpResponseBase, Media(type=BINARY, description="The file; its name is in Content-Disposition.")]:
+) -> Annotated[HttpResponseBase, Media(type=BINARY, others=OTHERS, description=ABOUT)]:
     """Download a run in a format of another tool.
 
     Metrics include those of held-out evaluations. A file that is made while it is sent has no length.
