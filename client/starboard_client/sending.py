@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starboard_client.client import Starboard
+from starboard_client.errors import Conflict
 from starboard_client.models import RejectedLine
 from starboard_client.spool import Spool
 
@@ -27,6 +28,11 @@ def create(spool: Spool, starboard: Starboard) -> None:
 
 
 def end(spool: Spool, starboard: Starboard) -> None:
-    """The run, if its end is known."""
-    if (ending := spool.ending) is not None:
+    """The run, if its end is known. The site may know it already, if its answer was lost."""
+    if (ending := spool.ending) is None:
+        return
+    try:
         starboard.finish_external_run(spool.run_id, succeeded=ending.succeeded, reason=ending.reason)
+    except Conflict:
+        if not starboard.run(spool.run_id).ended:
+            raise

@@ -194,6 +194,29 @@ def test_what_a_site_did_not_take_is_sent_by_sync(
     assert Run.objects.get().state_reason == "Out of memory."
 
 
+def test_sync_keeps_what_is_refused_and_goes_on(
+    shell: Path, starboard: Starboard, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of three runs one was deleted on the site, one has ended although the answer to that was lost, one waits."""
+    folder = shell / "spool"
+    monkeypatch.setenv("STARBOARD_SPOOL", str(folder))
+    gone, over, waits = (starboard.create_external_run(source="verl").id for _ in range(3))
+    for run_id in (gone, over, waits):
+        spool = Spool(folder, starboard.url, run_id, run_id=run_id)
+        if run_id != over:
+            spool.append(['{"seq": 1, "step": 1, "metrics": {"loss": 1}}'])
+        spool.end(Ending(succeeded=True))
+        spool.close()
+    Run.objects.get(pk=gone).delete()
+    starboard.finish_external_run(over)
+    assert main(["sync"]) == 1
+    shown = capsys.readouterr()
+    assert f"{gone}: There is no run" in shown.err
+    assert {line.partition(":")[0] for line in shown.out.splitlines()} == {over, waits}
+    assert [file.stem for file in folder.glob("*.jsonl")] == [gone]
+    assert set(Run.objects.values_list("state", flat=True)) == {"finished"}
+
+
 def test_a_site_that_goes_away_costs_no_metrics(
     starboard: Starboard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
