@@ -66,7 +66,7 @@ def show_queue(args: argparse.Namespace) -> int:
         ("running", one.run, one.name, one.priority, f"{one.step}/{one.total_steps}", one.left) for one in found.running
     ]
     rows += [(one.position, one.run, one.name, one.priority, one.waits_for, one.starts) for one in found.waiting]
-    table(("PLACE", "ID", "NAME", "PRIORITY", "STEP OR REASON", "TIME"), rows)
+    table(("POSITION", "ID", "NAME", "PRIORITY", "STEP OR REASON", "TIME"), rows)
     return DONE
 
 

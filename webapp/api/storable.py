@@ -11,15 +11,15 @@ TEXT = "The text has a NUL character or half of a surrogate pair. Remove it."
 NAME = "A name in it has a NUL character or half of a surrogate pair. Remove it."
 
 
-def unstorable(data: Any, place: str = "") -> dict[str, str]:
-    """The reason by dotted place; empty if all of it can be stored."""
+def unstorable(data: Any, path: str = "") -> dict[str, str]:
+    """The reason by dotted path; empty if all of it can be stored."""
     if isinstance(data, str):
-        return {} if can_be_a_name(data) else {place: TEXT}
+        return {} if can_be_a_name(data) else {path: TEXT}
     if isinstance(data, float) and not math.isfinite(data):
-        return {place: f"The number is {data}; numbers must be finite."}
+        return {path: f"The number is {data}; numbers must be finite."}
     if isinstance(data, dict):
         if not all(map(can_be_a_name, data)):
-            return {place: NAME}
+            return {path: NAME}
         parts: Any = data.items()
     elif isinstance(data, list):
         parts = enumerate(data)
@@ -27,5 +27,5 @@ def unstorable(data: Any, place: str = "") -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for name, part in parts:
-        found |= unstorable(part, f"{place}.{name}" if place else str(name))
+        found |= unstorable(part, f"{path}.{name}" if path else str(name))
     return found

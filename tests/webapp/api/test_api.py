@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from engine.config import RunConfig
+from engine.config import EnvironmentConfig, RunConfig
 from engine.events import PhaseChanged
 from tests.builders.recorded_run import RecordedRun
 from tests.builders.suites import suite_evaluation
@@ -21,11 +21,14 @@ from tests.webapp.sweeps.sweeping import a_sweep, end, queued
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import Endpoint, Media
 from webapp.api.openapi import openapi
+from webapp.environments.models import Preflight
+from webapp.environments.services import define
 from webapp.launching.models import RolloutImport
 from webapp.reports.models import Report
 from webapp.runs.models import Run, StepMetrics
 from webapp.runs.states import Request, RunState
 from webapp.sweeps.models import Sweep
+from webapp.whatif.models import WhatIf
 
 pytestmark = pytest.mark.django_db
 
@@ -237,8 +240,15 @@ def test_an_answer_has_the_fields_that_are_described_and_no_others(
     report = Report.objects.create(title="Learning rates", text="It works.")
     evaluation = suite_evaluation({"Bandit": ["1", "0", "1", "-"]})
     rollouts = RolloutImport.objects.create(name="from verl", files=["20.jsonl"], bytes=2, lines=1, upload="0" * 32)
+    lake = define(name="Lake", config=EnvironmentConfig(kind="frozen_lake"))
+    preflight = Preflight.objects.create(version=lake, config=lake.config, player="random", problems=2, rollouts=2)
+    what_if = WhatIf.objects.create(
+        run=recorded.run, split="train", step=1, environment="FrozenLake", group=0, member=0, turn=0, edit="nothing",
+        temperature=1.0, seed=0,
+    )  # fmt: skip
     rows = {
         "sweep_id": swept().pk, "report_id": report.pk, "evaluation_id": evaluation.pk, "import_id": rollouts.pk,
+        "environment_id": lake.definition_id, "preflight_id": preflight.pk, "what_if_id": what_if.pk,
     }  # fmt: skip
     path = endpoint.path.format(run_id=recorded.run.pk, **rows)
     answer = api.get(f"/api/v1/{path}", queries(recorded.run.pk).get(endpoint.route, {}))

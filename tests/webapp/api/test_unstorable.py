@@ -33,7 +33,7 @@ def create(browser: Client, config: str) -> Any:
         ('{"a": Infinity}', "The body is not JSON"),
     ],
 )
-def test_a_body_that_no_column_can_hold_is_refused_with_its_place(browser: Client, config: str, says: str) -> None:
+def test_a_body_that_no_column_can_hold_is_refused_at_its_field(browser: Client, config: str, says: str) -> None:
     answer = create(browser, config)
     assert answer.status_code == (422 if says.startswith("config") else 400)
     assert says in answer.json()["error"]
