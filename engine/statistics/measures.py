@@ -6,7 +6,7 @@ The interval says what other problems of the same kind would give; training seed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.statistics.bootstrap import bootstrap_ratios
+from engine.statistics.intervals import Interval
 from engine.statistics.pass_at_k import pass_all_k_many, pass_at_k_many, shown_k
+from engine.statistics.proportions import mean_of_rates, wilson
 
 Floats = NDArray[np.float64]
 PASS_AT, PASS_ALL = "pass@{}", "pass^{}"
+SHARES = ("pass@", "pass^")  # how names of shares begin, beside those that are given
 FEWEST = 2  # problems, for an interval
+ROUNDING = 1e-12  # an interval narrower than this has no width
 
 
 class Estimate(NamedTuple):
@@ -43,11 +47,16 @@ class Tallies:
     totals: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
 
 
-def measured(environments: Sequence[Tallies], *, seed: int, resamples: int = 10_000) -> dict[str, Estimate]:
+def measured(
+    environments: Sequence[Tallies], *, seed: int, resamples: int = 10_000, shares: Collection[str] = ()
+) -> dict[str, Estimate]:
     """Each measure that every environment has, as the mean over environments, with a bootstrap interval over problems.
 
     pass@k and pass^k, as `pass@4` and `pass^4`, are given where every problem has its planned samples: a mean over the
     others would be one over other problems. All measures have the same resamples, which `seed` decides.
+
+    Where all problems have the same, resampling says nothing of others: pass@k, pass^k and the `shares`, which lie
+    between 0 and 1, then have Wilson's interval over problems, and the rest none.
     """
     columns = [_columns(one) for one in environments]
     names = [name for name in columns[0] if all(name in others for others in columns)] if columns else []
@@ -58,13 +67,24 @@ def measured(environments: Sequence[Tallies], *, seed: int, resamples: int = 10_
     if any(len(above) < FEWEST for above, _ in strata):
         return {name: Estimate(value, None, None) for name, value in zip(names, values, strict=True)}
     low, high = bootstrap_ratios([(above, below) for above, below in strata], seed=seed, resamples=resamples)
-    known = ~np.isnan(low) & ~np.isnan(high)  # a resample may have nothing to divide by
-    return {
-        name: Estimate(values[index], float(low[index]), float(high[index]))
-        if known[index]
-        else Estimate(values[index], None, None)
-        for index, name in enumerate(names)
-    }
+    found = {}
+    for index, name in enumerate(names):
+        value, ends = values[index], (float(low[index]), float(high[index]))
+        if np.isnan(ends).any():  # a resample had nothing to divide by
+            found[name] = Estimate(value, None, None)
+        elif ends[1] - ends[0] > ROUNDING:
+            found[name] = Estimate(value, *ends)
+        elif name in shares or name.startswith(SHARES):
+            found[name] = Estimate(value, *_wilson([(above[:, index], below[:, index]) for above, below in strata]))
+        else:
+            found[name] = Estimate(value, None, None)
+    return found
+
+
+def _wilson(strata: Sequence[tuple[Floats, Floats]]) -> Interval:
+    """Of a share that is the same in all problems: a problem is a trial, as the episodes of one are not independent."""
+    rates = [(float(above.sum() / below.sum()), len(above)) for above, below in strata]
+    return mean_of_rates([(rate, *wilson(rate * problems, problems)) for rate, problems in rates])
 
 
 def _columns(found: Tallies) -> dict[str, tuple[Floats, Floats]]:

@@ -123,7 +123,8 @@ def _item(item: SuiteItem, rows: list[list[Outcome | None]]) -> ItemSummary:
     known = success_interval(clusters) if clusters else None
     complete = count == item.episodes
     is_over = len(played) == item.episodes and len(returns) > 1  # a bootstrap takes too long for each report
-    ends = bootstrap_mean(returns, seed=min(item.seeds)) if is_over else (None, None)
+    differ = len({fmean(row) for row in returns}) > 1  # if not, it says nothing of other problems
+    ends = bootstrap_mean(returns, seed=min(item.seeds)) if is_over and differ else (None, None)
     return ItemSummary(
         item=item.name,
         problems=len(item.problems),

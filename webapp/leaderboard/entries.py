@@ -98,7 +98,8 @@ def _measures(evaluation: SuiteEvaluation, items: list[ItemResult], totals: dict
         samples, successes = item_counts([item])
         known = totals[item.order].fractions if item.order in totals else {}
         environments.append(Tallies(planned=item.samples, samples=samples[0], successes=successes[0], totals=known))
-    found = measured(environments, seed=zlib.crc32(f"{evaluation.key}{evaluation.weights}".encode()))
+    seed = zlib.crc32(f"{evaluation.key}{evaluation.weights}".encode())
+    found = measured(environments, seed=seed, shares={WELL_FORMED})
     return found if totals else {**_means(items), **found}
 
 

@@ -70,6 +70,22 @@ def test_environments_weigh_the_same_and_a_measure_of_only_one_is_left_out() -> 
     assert found["pass@1"].value == pytest.approx(0.25)
 
 
+def test_where_all_problems_have_the_same_a_share_has_wilsons_interval_and_the_rest_none() -> None:
+    none = np.zeros(256).tolist()
+    totals = {"format": ([4.0] * 256, [4.0] * 256), "return": (none, [1.0] * 256)}
+    found = measured([tallies([4] * 256, [0] * 256, planned=4, totals=totals)], seed=1, shares={"format"})
+    # 0 of 256 problems, although 1024 episodes: up to 3.841459 / (256 + 3.841459) = .014784
+    assert found["pass@4"] == found["pass^4"] == pytest.approx((0.0, 0.0, 0.014784), abs=1e-6)
+    assert found["format"] == pytest.approx((1.0, 0.985216, 1.0), abs=1e-6)
+    assert found["return"] == (0.0, None, None)
+
+
+def test_two_environments_that_are_solved_always_and_never_have_an_interval_of_their_mean() -> None:
+    # ends of Wilson 256/256 and 0/256: the mean .5 reaches down and up by .014784 / 2 (the other end is exact)
+    found = measured([tallies([1] * 256, [1] * 256, planned=1), tallies([1] * 256, [0] * 256, planned=1)], seed=1)
+    assert found["pass@1"] == pytest.approx((0.5, 0.5 - 0.014784 / 2, 0.5 + 0.014784 / 2), abs=1e-6)
+
+
 def test_one_problem_has_no_interval() -> None:
     found = measured([tallies([2], [1], planned=2, totals={"return": ([3.0], [2.0])})], seed=1)
     assert found["return"] == (1.5, None, None)

@@ -33,7 +33,8 @@ def test_measures_come_from_the_outcomes_with_intervals_over_problems() -> None:
     assert (entry.pass_at, entry.pass_all) == (0.75, 0.25)
     value, low, high = entry.measures["return"]
     assert 0.0 <= low < value < high <= 1.0
-    assert entry.measures["tokens"] == [10, 10, 10]
+    assert entry.measures["tokens"] == [10, None, None]  # the same on all problems, so that nothing is known of others
+    assert entry.measures["well_formed"] == pytest.approx([1, 0.510109, 1])  # Wilson, 4 of 4: 4 / (4 + 1.959964^2)
     assert (entry.problems, entry.samples, entry.planned, entry.scored) == (4, 2, 8, 8)
 
 
