@@ -42,7 +42,11 @@ PAGES = {
     "leaderboard_filtered": "/leaderboard/?q=otter+starter",
     "leaderboard_by_tokens": "/leaderboard/?sort=tokens&show=cost",
     "leaderboard_last_page": "/leaderboard/?page=180",
+    "leaderboard_pinned": "/leaderboard/?baseline=5000&page=7",
+    "leaderboard_cost_chart": "/leaderboard/?show=cost&against=hours",
     "leaderboard_by_configuration": "/leaderboard/?as=configuration",
+    "leaderboard_by_configuration_by_tokens": "/leaderboard/?as=configuration&sort=tokens",
+    "leaderboard_by_configuration_cost_chart": "/leaderboard/?as=configuration&against=hours",
     "leaderboard_api": "/api/v1/leaderboard/entries",
 }
 

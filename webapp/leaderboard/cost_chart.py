@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from django.db.models import QuerySet
@@ -79,11 +77,11 @@ def read_cost_chart(board: Board, *, public: bool = False) -> CostChart | None:
         return None
     chart = CostChart(cost=COLUMNS[query.against], measure=query.measure)
     matching = matching_entries(board.suite, board.key, query)
-    rows = _members(matching) if query.by_configuration else [[pk] for pk in matching.values_list("pk", flat=True)]
-    costs, values = (_means(matching, rows, column) for column in (chart.cost, chart.measure))
+    rows, costs, values, devices = _rows(matching, chart.cost, chart.measure, grouped=query.by_configuration)
     known = np.flatnonzero(~np.isnan(costs) & ~np.isnan(values))
     chart.known, chart.unknown = len(known), len(rows) - len(known)
-    devices = _devices(matching, rows) if chart.cost.unit == "hours" else np.full(len(rows), "")
+    if chart.cost.unit != "hours":
+        devices = np.full(len(rows), "")
     chart.devices = sorted(set(devices[known].tolist()))
     worth = -values if chart.measure.ascending else values
     front = np.zeros(len(rows), dtype=bool)
@@ -102,22 +100,29 @@ def read_cost_chart(board: Board, *, public: bool = False) -> CostChart | None:
     return chart
 
 
-def _members(matching: QuerySet[Entry]) -> list[list[int]]:
-    """The entries of each configuration."""
-    listed = configurations(matching, "success")
-    return [listed.members(index) for index in range(len(listed))]
+class _Rows(NamedTuple):
+    """The entries of each row, and of each the mean cost and value, NaN where one is not known, and the device."""
+
+    members: list[list[int]]
+    costs: Floats
+    values: Floats
+    devices: NDArray[np.str_]
 
 
-def _means(matching: QuerySet[Entry], rows: Sequence[Sequence[int]], column: Column) -> Floats:
-    """Of each row, over its members; NaN where one of them is not known."""
-    values: Mapping[int, float | None] = dict(matching.order_by().values_list("pk", column.field))
-    found = ([values[pk] for pk in row] for row in rows)
-    return np.array([np.nan if None in row else fmean(one for one in row if one is not None) for row in found])
-
-
-def _devices(matching: QuerySet[Entry], rows: Sequence[Sequence[int]]) -> NDArray[np.str_]:
-    known = dict(matching.order_by().values_list("pk", "device"))
-    return np.array([known[row[0]] for row in rows], dtype=str)
+def _rows(matching: QuerySet[Entry], cost: Column, measure: Column, *, grouped: bool) -> _Rows:
+    """Entries, or configurations with their members."""
+    found = list(matching.values_list("pk", cost.field, measure.field, "device"))
+    keys = [pk for pk, *_ in found]
+    numbers = np.array([(cost, value) for _, cost, value, _ in found], np.float64).reshape(-1, 2)
+    devices = np.array([device for *_, device in found], dtype=str)
+    if not grouped:
+        return _Rows([[pk] for pk in keys], numbers[:, 0], numbers[:, 1], devices)
+    listed = configurations(matching, measure.field)
+    position = {pk: index for index, pk in enumerate(keys)}
+    order = np.array([position[pk] for pk in listed.keys.tolist()], np.int64)
+    members = [listed.members(index) for index in range(len(listed))]
+    costs, values = (listed.means(numbers[order, column]) for column in (0, 1))
+    return _Rows(members, costs, values, devices[order[listed.starts]])
 
 
 def _point(row: Row, chart: CostChart, at: tuple[float, float], *, is_front: bool, public: bool) -> Point:
