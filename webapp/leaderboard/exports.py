@@ -75,13 +75,16 @@ def as_csv(board: Board) -> str:
     ends = [f"{key}{end}" for key in numbers for end in ("", "_low", "_high")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*plain, "training_seeds", "best_rank", "worst_rank", *ends, "suite", "key"])
+    writer.writerow(
+        [*plain, "training_seeds", "best_rank", "worst_rank", *ends, "suite", "key", "baseline", "adjusted"]
+    )
+    baseline = board.baseline.entry.pk if board.baseline else None
     for row in map(row_as_json, board.rows):
         found = [number for key in numbers for number in (row["values"][key] or [None, None, None])]
         seeds = " ".join(str(seed) for seed in row["training_seeds"] if seed is not None)
         ranks = row["ranks"] or [None, None]
         cells = [*(row[name] for name in plain), seeds, *ranks, *found, f"{board.suite.name} v{board.suite_version}"]
-        writer.writerow([safe_cell(one) for one in [*cells, board.key]])
+        writer.writerow([safe_cell(one) for one in [*cells, board.key, baseline, board.family]])
     return out.getvalue()
 
 
@@ -115,7 +118,15 @@ def as_markdown(board: Board) -> str:
         texts = [f"{one.text} ({one.interval})" if one.interval else one.text for one in cells]
         rank = str(standing.ranks or row.rank or "")
         lines.append(_line([rank, standing.ties, escaped(row.entry.name), str(row.seeds), *texts, difference]))
-    notes = [f"Suite {board.suite.name} v{board.suite_version}, comparability key {board.key[:12]}.", board.family]
+    base, others = board.baseline, sum(one.count for one in board.others)
+    notes = [
+        f"Suite {board.suite.name} v{board.suite_version}, comparability key {board.key[:12]}.",
+        f"{board.family}." if board.family else "",
+        f"Differences are to {escaped(base.entry.name)}." if base else "",
+        f"{others} {'entry' if others == 1 else 'entries'} evaluated under other conditions left out."
+        if others
+        else "",
+    ]
     return "\n".join([*lines, "", *(f"{note}  " for note in notes if note)]) + "\n"
 
 

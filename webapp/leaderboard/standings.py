@@ -126,7 +126,7 @@ def _words(count: int, includes_baseline: bool, pinned: bool, *, pairs: bool = F
     base = "the pinned baseline" if pinned else "the best"
     number = count * (count - 1) // 2
     all_pairs = f"all {number} pairs of the {count} rows" if number > 1 else f"the one pair of the {count} rows"
-    against = f"differences to {base} for {comparisons} comparisons"
+    against = f"differences to {base} for {comparisons} comparison{'' if comparisons == 1 else 's'}"
     if count < 2 and not comparisons:
         return ""
     if not pairs:

@@ -76,13 +76,31 @@ def test_markdown_shows_a_name_as_it_is() -> None:
 
 
 def test_markdown_is_a_table_with_its_suite_and_corrections(browser: Client) -> None:
-    listed("tiny", "other")
+    first, _ = listed("tiny", "other")
     text = browser.get("/leaderboard/export.md?suite=bandits").content.decode()
     lines = text.splitlines()
     assert lines[0].startswith("| Rank | Ties | Model | Seeds | Success | Return |")
     assert "| 1–2 | a | tiny | 1 | 50.0% (15.0–85.0%) |" in lines[2]
     assert "Suite bandits v1, comparability key" in text
-    assert "p adjusted (Holm) for the one pair of the 2 rows" in text
+    assert "p adjusted (Holm) for the one pair of the 2 rows." in text
+    assert "Differences are to tiny." in text
+    next_version = suite_version(document(samples=2).model_copy(update={"version": 2}))
+    for _ in range(2):
+        add_entry(suite_evaluation({"Bandit": ["10"] * 4}, version=next_version))
+    text = browser.get(f"/leaderboard/export.md?suite=bandits&baseline={first.pk}").content.decode()
+    assert "2 entries evaluated under other conditions left out." in text
+
+
+def test_every_row_of_a_csv_says_what_differences_are_to_and_p_is_adjusted_for(browser: Client) -> None:
+    first, other = listed("tiny", "other")
+    answer = browser.get(f"/leaderboard/export.csv?suite=bandits&baseline={other.pk}")
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
+    assert [row["evaluation"] for row in rows] == [str(first.pk), str(other.pk)]
+    assert {row["baseline"] for row in rows} == {str(other.pk)}
+    assert {row["adjusted"] for row in rows} == {
+        "p adjusted (Holm): ranks and ties for the one pair of the 2 rows; differences to the pinned baseline for 1 "
+        "comparison"
+    }
 
 
 def test_other_forms_and_suites_are_not_found(browser: Client) -> None:
