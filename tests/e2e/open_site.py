@@ -20,7 +20,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: ap
 
 
 @contextlib.contextmanager
-def open_site(settings: Settings, *, width: int = 1440, patience: int = 10_000) -> Iterator[Page]:
+def open_site(settings: Settings, *, width: int = 1440, patience: int = 30_000) -> Iterator[Page]:
     """A blank page; `goto` takes paths. An error in a script fails the test when the site closes.
 
     `patience` is the timeout of every action in milliseconds.
