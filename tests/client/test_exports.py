@@ -48,5 +48,5 @@ def test_other_trackers_open_the_files(ended: RecordedRun, shell: Path) -> None:
     assert [step for step, _ in found["tensorboard"]] == list(range(1, 13))
     assert [value for _, value in found["tensorboard"]] == pytest.approx([value for _, value in values], rel=1e-6)
     assert (found["mlflow"]["name"], found["mlflow"]["status"]) == ("calm-otter-12", "FINISHED")
-    assert (found["mlflow"]["experiment"], found["mlflow"]["parameter"]) == ("starboard", "16")
+    assert (found["mlflow"]["experiment"], found["mlflow"]["parameter"]) == ("Default", "16")
     assert (found["wandb"]["name"], found["wandb"]["exit"]) == ("calm-otter-12", 0)
