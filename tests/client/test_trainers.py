@@ -44,7 +44,7 @@ def test_verl_s_tracking_has_a_backend_for_it(shell: Path) -> None:
     run = Run.objects.get()
     index(run.pk)
     run.refresh_from_db()
-    assert (run.name, run.project, run.state, run.total_steps) == ("by verl", "lakes", "finished", 3)
+    assert (run.name, run.project.name, run.state, run.total_steps) == ("by verl", "lakes", "finished", 3)
     assert run.config["model"]["path"] == "a/model"
     assert run.metrics["policy/entropy"] == 0.5
     assert run.metrics["reward/mean"] == 0.75
