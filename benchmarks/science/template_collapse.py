@@ -1,5 +1,5 @@
 """`python -m benchmarks.science.template_collapse [NAME]`: what the seeds of a sweep say once they are trained; it is
-`template_collapse` or `entropy_and_chance`.
+`template_collapse`, `entropy_and_chance` or `kl_against_chance`.
 
 In how many of them thoughts stop depending on their prompts, what each filter changes seed by seed, and what the alert
 rules say. Reads finished runs and prints tables. A run is collapsed by the definition of
@@ -28,7 +28,7 @@ from engine.statistics.intervals import Interval
 from engine.statistics.means import t_interval
 from engine.statistics.proportions import wilson
 
-SWEEPS = ("template_collapse", "entropy_and_chance")
+SWEEPS = ("template_collapse", "entropy_and_chance", "kl_against_chance")
 COLLAPSES = ("slow collapse", "fast collapse")
 OF_SEEDS = {
     "MI / ln N": MI, "H(Z\\|X)": ENTROPY, "per token": TOKEN_ENTROPY, "success": SUCCESS,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.pilots import ENTROPY, METRICS, MI, Pilot, departures
 from benchmarks.science.template_collapse import (
@@ -81,10 +83,15 @@ def test_the_arms_are_those_of_the_sweep_even_before_a_run_is_finished(tmp_path:
     assert arms_table(arms).splitlines()[2] == "| all groups | 0 | – | – | – | – | – | – | – |"
 
 
-def test_the_preset_that_shows_a_slow_collapse_is_the_first_arm_of_its_experiment() -> None:
-    preset = read_config(CONFIGS / "slow_collapse.toml")
-    configs = [config for arm, seed, config in EXPERIMENTS["entropy_and_chance"].runs() if arm.label == "bonus, slip"]
-    (same_seed,) = [config for config in configs if config.seed == preset.seed]
+@pytest.mark.parametrize(
+    ("key", "label"), [("slow_collapse", "no KL penalty"), ("slow_collapse_prevented", "KL penalty 0.3")]
+)
+def test_the_presets_of_a_slow_collapse_and_its_prevention_are_the_arms_of_their_experiment(
+    key: str, label: str
+) -> None:
+    preset = read_config(CONFIGS / f"{key}.toml")
+    runs = EXPERIMENTS["kl_against_chance"].runs()
+    (same_seed,) = [config for arm, seed, config in runs if (arm.label, seed) == (label, preset.seed)]
     assert preset.steps == same_seed.steps
     changed = departures(preset.model_dump(mode="json"), same_seed.model_dump(mode="json"))
     assert changed == {"environments.0.tag": "FrozenLake one turn, slippery"}

@@ -10,9 +10,9 @@ from webapp.launching.models import SavedPreset
 from webapp.runs.shipped_presets import at_real_size, shipped_presets, title_of
 
 ORDER = (
-    "starter", "collapse", "slow_collapse", "sokoban", "bandit", "countdown", "metamathqa", "static", "sudoku",
-    "game_2048", "rubiks_cube", "spatial", "grpo", "dr_grpo", "dapo", "rloo", "reinforce_plus_plus", "ppo", "starpo",
-    "starpo_s",
+    "starter", "collapse", "slow_collapse", "slow_collapse_prevented", "sokoban", "bandit", "countdown", "metamathqa",
+    "static", "sudoku", "game_2048", "rubiks_cube", "spatial", "grpo", "dr_grpo", "dapo", "rloo",
+    "reinforce_plus_plus", "ppo", "starpo", "starpo_s",
 )  # fmt: skip
 
 
