@@ -7,18 +7,49 @@ as well, discriminated by their `kind`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.fields import FieldInfo
 
 TYPE = "type"
 
 
 class Section(BaseModel):
-    """Closed, so that a misspelt key is an error, and immutable."""
+    """Closed, so that a misspelt key is an error, and immutable. `true` is not taken for the number 1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_boolean_is_no_number(cls, data: Any) -> Any:
+        for name, value in data.items() if isinstance(data, Mapping) else ():
+            if name in cls.model_fields and any(isinstance(one, bool) for one in _values(value)):
+                types = {*_types(cls.model_fields[name].annotation)}
+                if types & {int, float} and not types & {bool, Any}:
+                    kind = "number" if float in types else "whole number"
+                    raise ValueError(f"{name}: must be a {kind}, got {value!r}")
+        return data
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """What is in a list or a dictionary, at any depth."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict | list | tuple):
+            left.extend(one.values() if isinstance(one, dict) else one)
+        else:
+            yield one
+
+
+def _types(annotation: Any) -> Iterator[type]:
+    """Those that the parts of a value may have: int and None of `tuple[int, ...] | None`."""
+    for one in get_args(annotation):
+        yield from _types(one)
+    if isinstance(annotation, type) or annotation is Any:
+        yield annotation
 
 
 def variants_of(info: FieldInfo) -> dict[str, type[BaseModel]]:

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Final, Literal
 import gymnasium
 import numpy as np
 from gymnasium.utils import seeding
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from engine.section import Section
 
 Action = int | str  # the id of a named action, or free text
 Drawing = dict[str, Any]
@@ -37,10 +39,8 @@ SERVER_ADDRESS = "The workers send requests to it, and it may be inside your net
 SERVER_FILE = "It names files of the server, whose content everyone with access to the run would read."
 
 
-class EnvironmentParameters(BaseModel):
+class EnvironmentParameters(Section):
     """Base of each kind's parameters: no extra fields, immutable, every field with a `description`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def server_address(description: str) -> Any:
