@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.statistics.means import t_interval
+from engine.statistics.means import t_interval, without_interval
 
 COLUMNS = ("arm", "seeds", "initial held-out success", "final held-out success", "95% CI over seeds", "collapsed")
 HEADER = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
@@ -29,17 +29,20 @@ def means_table(results: Sequence[dict[str, Any]]) -> str:
 
 
 def interval_text(values: Sequence[float]) -> str:
-    """The mean with its 95% t interval."""
+    """The mean with its 95% t interval, if there is one."""
     interval = t_interval(values)
-    ends = f" [{interval.low:.3g}, {interval.high:.3g}]" if interval else ""
-    return f"{mean(values):.3g}{ends}"
+    if interval:
+        return f"{mean(values):.3g} [{interval.low:.3g}, {interval.high:.3g}]"
+    return f"{mean(values):.3g} ({without_interval(len(values), 'seed')})" if len(values) > 1 else f"{mean(values):.3g}"
 
 
 def row(arm: str, results: Sequence[dict[str, Any]]) -> str:
     before = [success(result, final=False) for result in results]
     after = [success(result, final=True) for result in results]
     interval = t_interval(after)
-    ends = f"[{max(0.0, interval.low):.3f}, {min(1.0, interval.high):.3f}]" if interval else "one seed"
+    ends = without_interval(len(after), "seed")
+    if interval:
+        ends = f"[{max(0.0, interval.low):.3f}, {min(1.0, interval.high):.3f}]"
     collapsed = sum(result["collapsed_at"] is not None for result in results)
     return (
         f"| {arm} | {len(results)} | {mean(before):.3f} | {mean(after):.3f} | {ends} | {collapsed} of {len(results)} |"

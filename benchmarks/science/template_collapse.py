@@ -25,7 +25,7 @@ from benchmarks.science.runs import directory_of, is_finished
 from engine.config import DetectorsConfig
 from engine.diagnostics.recordings import read_recording, replay
 from engine.statistics.intervals import Interval
-from engine.statistics.means import t_interval
+from engine.statistics.means import t_interval, without_interval
 from engine.statistics.proportions import wilson
 
 SWEEPS = ("template_collapse", "entropy_and_chance", "kl_against_chance")
@@ -162,7 +162,9 @@ def mean(values: Sequence[float]) -> str:
         return "–"
     interval = t_interval(values)
     text = f"{sum(values) / len(values):.3f}"
-    return f"{text} {ends_of(interval)}" if interval else text
+    if interval:
+        return f"{text} {ends_of(interval)}"
+    return f"{text} ({without_interval(len(values), 'seed')})" if len(values) > 1 else text
 
 
 def ends_of(interval: Interval) -> str:

@@ -52,14 +52,20 @@ def variance(scores: Sequence[float]) -> float:
 
 
 def t_interval(scores: Sequence[float]) -> Interval | None:
-    """95% interval of the mean of independent scores (Student 1908). None below two: nothing is known of the variance.
+    """95% interval of the mean of independent scores (Student 1908).
 
-    Scores that are all equal give an interval of width 0.
+    None where they say nothing of the variance: below two, and where all are equal, for which the formula would give an
+    interval of width 0, as if the mean were certain. `without_interval` puts that into words.
     """
-    if len(scores) < 2:
+    if len(scores) < 2 or not (found := variance(scores)):
         return None
-    mean, half = fmean(scores), t_quantile(len(scores) - 1) * math.sqrt(variance(scores) / len(scores))
+    mean, half = fmean(scores), t_quantile(len(scores) - 1) * math.sqrt(found / len(scores))
     return Interval(mean - half, mean + half)
+
+
+def without_interval(count: int, unit: str) -> str:
+    """What a mean without an interval is over: `one seed`, `3 seeds, all equal`."""
+    return f"{count} {unit}s, all equal" if count > 1 else f"one {unit}"
 
 
 def difference_of_means(scores: Sequence[float], other: Sequence[float]) -> tuple[float, float]:

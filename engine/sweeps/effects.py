@@ -24,7 +24,8 @@ Scores = Mapping[tuple[str, int], float]  # by key of the point and seed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over `runs` runs. Without a complete seed it is over those that there are, and has no interval."""
+    """A mean over `runs` runs. Without a complete seed it is over those that there are, and has no interval. Nor has
+    one over a single seed, or over several whose means are equal."""
 
     mean: float
     low: float | None

@@ -68,6 +68,12 @@ def test_one_seed_has_no_interval() -> None:
     assert "| one seed | 1 of 1 |" in table([result("a", 1, 0, collapsed=2)])
 
 
+def test_equal_seeds_have_no_interval() -> None:
+    equal = [result("a", seed, 7) | {"means": {"x": 2.0}} for seed in (1, 2)]
+    assert table(equal).splitlines()[2:] == ["| a | 2 | 0.500 | 0.700 | 2 seeds, all equal | 0 of 2 |"]
+    assert means_table(equal).splitlines()[2:] == ["| x | 2 (2 seeds, all equal) |"]
+
+
 RECORDED = [experiment for experiment in EXPERIMENTS.values() if is_recorded(experiment)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.statistics.means import without_interval
 from engine.statistics.measures import Estimate
 from webapp.leaderboard.columns import Column
 from webapp.leaderboard.rows import Row
@@ -33,10 +34,12 @@ def cell(row: Row, column: Column) -> Cell:
     unit = "" if column.unit != "hours" else row.entry.device
     is_known = found.low is not None and found.high is not None and column.key != "seen"
     interval = _range(found, column) if is_known else ""
+    over = "training seeds" if row.seeds > 1 else "problems"
+    equal = f"{without_interval(row.seeds, 'training seed')}, which gives no interval" if row.seeds > 1 else ""
     return Cell(
         text=" ".join(filter(None, (shown(found.value, column), unit))),
         interval=interval,
-        title=f"95% interval over {'training seeds' if row.seeds > 1 else 'problems'}" if interval else "",
+        title=f"95% interval over {over}" if interval else equal if found.low is None else "",
         warns=column.key == "seen" and found.value > 0,
     )
 

@@ -50,18 +50,18 @@ class Row:
         return fmean(self.scores)
 
     @cached_property
-    def interval(self) -> Interval:
-        """The one that is drawn: over problems, and of several seeds over those."""
-        over_seeds = t_interval(self.scores)
-        if over_seeds is None:
+    def interval(self) -> Interval | None:
+        """The one that is drawn: over problems, and of several seeds over those; None where all of them are equal."""
+        if self.seeds == 1:
             return Interval(self.entry.low, self.entry.high)
-        return Interval(max(0.0, over_seeds.low), min(1.0, over_seeds.high))
+        over_seeds = t_interval(self.scores)
+        return Interval(max(0.0, over_seeds.low), min(1.0, over_seeds.high)) if over_seeds else None
 
     def estimate(self, column: Column) -> Estimate | None:
         """The value of a column with its interval over problems, or over seeds where there are several; None if one of
         them is not known."""
         if column.key == "success":
-            return Estimate(self.success, *self.interval)
+            return Estimate(self.success, *(self.interval or (None, None)))
         values = [getattr(entry, column.field) for entry in self.members or [self.entry]]
         known = [float(value) for value in values if value is not None]
         if len(known) != len(values) or not known:
@@ -76,7 +76,7 @@ class Row:
     @cached_property
     def rate(self) -> Rate:
         """Success as it is drawn."""
-        return Rate(self.success, *self.interval, width=BAR)
+        return Rate(self.success, *(self.interval or (self.success, self.success)), width=BAR)
 
     @cached_property
     def dots(self) -> list[str]:

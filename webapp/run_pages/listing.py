@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KeyTransform
 
-from engine.statistics.means import t_interval
+from engine.statistics.means import t_interval, without_interval
 from webapp.evaluations.models import Evaluation
 from webapp.run_pages.arrangement import MOST_UNFOLDED, Line
 from webapp.run_pages.columns import Column, alias, measured, number
@@ -161,19 +161,18 @@ def _mean(column: Column, values: list[float]) -> Summary:
     if not values:
         return Summary(column=column, text="–")
     mean, interval = fmean(values), t_interval(values)
-    if interval is None:
-        return Summary(column=column, text=number(mean), detail="One run, so there is no interval")
-    detail = f"Mean of {len(values)} runs, 95% interval {interval.low:.3g} to {interval.high:.3g} by Student's t"
-    half = (interval.high - interval.low) / 2
     if column.key == "progress":
         return Summary(column=column, text=f"{mean:.0%}", detail=f"Mean of {len(values)} runs")
+    if interval is None:
+        over = without_interval(len(values), "run").capitalize()
+        return Summary(column=column, text=number(mean), detail=f"{over}, which gives no interval")
+    detail = f"Mean of {len(values)} runs, 95% interval {interval.low:.3g} to {interval.high:.3g} by Student's t"
+    half = (interval.high - interval.low) / 2
     return Summary(column=column, text=_with_half_width(mean, half), detail=detail)
 
 
 def _with_half_width(mean: float, half: float) -> str:
     """`0.64 ± 0.20`: two digits of the half width, and as many decimals of the mean."""
-    if not half:
-        return number(mean)
     decimals = max(0, 1 - math.floor(math.log10(half)))
     return f"{mean:.{decimals}f} ± {half:.{decimals}f}"
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
+from engine.statistics.means import without_interval
 from engine.sweeps import effects
 from engine.sweeps.axes import RangeAxis
 from engine.sweeps.effects import Best, Estimate
@@ -293,7 +294,7 @@ def estimate_text(one: Estimate, *, share: bool) -> str:
     if not one.seeds:
         return f"{one.mean:.2f}, {one.runs} runs, no seed complete"
     if one.low is None or one.high is None:
-        return f"{one.mean:.2f}, {seeds}"
+        return f"{one.mean:.2f}, {without_interval(one.seeds, 'seed')}"
     low, high = (max(0.0, one.low), min(1.0, one.high)) if share else (one.low, one.high)
     return f"{one.mean:.2f} [{low:.2f}, {high:.2f}], {seeds}"
 

@@ -129,10 +129,13 @@ export function commonRange(effects, share) {
     : [low - room, high + room];
 }
 
-/** @param {EffectPoint} point */
-function describe({ label, mean, low, high, seeds, runs }) {
+/**
+ * `0.05: 0.64 [0.59, 0.69], 3 seeds, 6 runs`. Seeds without an interval are one, or all equal.
+ * @param {EffectPoint} point
+ */
+export function describe({ label, mean, low, high, seeds, runs }) {
   const interval = low === null || high === null ? "" : ` [${number(low)}, ${number(high)}]`;
-  const over = seeds ? `${seeds} seed${seeds === 1 ? "" : "s"}` : "no seed complete";
+  const over = seeds ? `${seeds} seed${seeds === 1 ? "" : "s"}${!interval && seeds > 1 ? ", all equal" : ""}` : "no seed complete";
   return visibleString(`${escaped(label)}: ${number(mean)}${interval}, ${over}, ${runs} run${runs === 1 ? "" : "s"}`);
 }
 

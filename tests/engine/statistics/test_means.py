@@ -9,7 +9,7 @@ from statistics import fmean, variance
 import pytest
 from scipy.integrate import quad
 
-from engine.statistics.means import difference_of_means, t_interval, t_quantile, welch, welch_all
+from engine.statistics.means import difference_of_means, t_interval, t_quantile, welch, welch_all, without_interval
 
 A, B = [0.42, 0.45, 0.39, 0.47, 0.44], [0.36, 0.41, 0.33, 0.40, 0.38]
 
@@ -36,9 +36,10 @@ def test_success_counts_of_five_seeds() -> None:
     assert t_interval([k / 256 for k in (61, 72, 55, 80, 66)]) == pytest.approx((0.213988, 0.307887), abs=1e-6)
 
 
-def test_one_seed_has_no_interval_and_equal_seeds_one_of_no_width() -> None:
+def test_one_seed_has_no_interval_and_neither_have_equal_seeds() -> None:
     assert t_interval([0.4]) is None and t_interval([]) is None
-    assert t_interval([0.5, 0.5, 0.5]) == (0.5, 0.5)
+    assert t_interval([0.1 + 0.2] * 3) is None  # a width of 0 would claim that the mean is certain
+    assert [without_interval(count, "seed") for count in (1, 3)] == ["one seed", "3 seeds, all equal"]
 
 
 def test_the_error_of_a_difference() -> None:

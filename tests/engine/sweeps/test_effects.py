@@ -59,6 +59,11 @@ def test_one_seed_has_no_interval() -> None:
     assert found is not None and (found.mean, found.low, found.seeds) == (0.4, None, 1)
 
 
+def test_seeds_with_exactly_equal_results_have_a_mean_and_no_interval() -> None:
+    found = estimate(POINTS[:1], [1, 2], {(POINTS[0].key, seed): 0.19 for seed in (1, 2)})
+    assert found is not None and (found.mean, found.low, found.high, found.seeds) == (0.19, None, None, 2)
+
+
 def test_a_pair_of_axes_has_a_mean_for_each_combination() -> None:
     found = interaction("loss.kl_coefficient", "steps", POINTS, SEEDS, SCORES)
     means = {key: round(one.mean, 6) for key, one in found.items() if one is not None}

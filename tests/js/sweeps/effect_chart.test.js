@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commonRange } from "../../../static/js/sweeps/effect_chart.js";
+import { commonRange, describe } from "../../../static/js/sweeps/effect_chart.js";
 
 /**
  * @param {string} axis
@@ -31,4 +31,11 @@ test("the range of returns is not cut, and points without an interval count", ()
 test("one value has room around it, and none has no range", () => {
   assert.deepEqual(commonRange([effect("a", [[0, null, null]])], false), [-0.12, 0.12]);
   assert.equal(commonRange([effect("a", [])], true), null);
+});
+
+test("a point says over how many seeds it is, and that they are equal where there is no interval", () => {
+  const point = { label: "a", mean: 0.194, low: null, high: null, seeds: 2, runs: 4 };
+  assert.equal(describe(point), "a: 0.194, 2 seeds, all equal, 4 runs");
+  assert.equal(describe({ ...point, seeds: 1, runs: 1 }), "a: 0.194, 1 seed, 1 run");
+  assert.equal(describe({ ...point, low: 0.1, high: 0.3 }), "a: 0.194 [0.100, 0.300], 2 seeds, 4 runs");
 });

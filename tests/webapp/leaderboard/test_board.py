@@ -12,6 +12,8 @@ from tests.builders.runs import build_run
 from tests.builders.suites import document, suite_evaluation, suite_version
 from webapp.jobs import JobState
 from webapp.leaderboard.board import Board, read_board
+from webapp.leaderboard.cells import cell
+from webapp.leaderboard.columns import COLUMNS
 from webapp.leaderboard.entries import add_new_entries
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.query import BoardQuery, read_query
@@ -165,6 +167,22 @@ def test_training_seeds_are_grouped_and_have_their_own_interval() -> None:
     assert group.problem_interval == pytest.approx((0.5 - 0.482182, 0.5 + 0.482182), abs=1e-5)
     assert found.rows[0].standing.ranks is None  # one seed says nothing of the method
     assert "Welch" in board(**{"as": "configuration", "baseline": str(group.entry.pk)}).family
+
+
+def test_training_seeds_with_equal_results_have_no_interval(browser: Client) -> None:
+    suite = version(4, samples=1)
+    for seed, solved in enumerate(("1100", "0011")):
+        run = build_run(name=f"seed {seed}")
+        evaluated(
+            "x", solved, suite, policy=PolicyKind.CHECKPOINT, run=run, run_name=run.name, step=10,
+            training_seed=seed, configuration="A",
+        )  # fmt: skip
+    [group] = board(**{"as": "configuration"}).rows
+    assert (group.success, group.interval, group.seeds) == (0.5, None, 2)
+    shown = cell(group, COLUMNS["success"])
+    assert (shown.text, shown.interval) == ("50.0%", "")
+    assert shown.title == "2 training seeds, all equal, which gives no interval"
+    assert f'title="{shown.title}' in browser.get("/leaderboard/?suite=bandits&as=configuration").content.decode()
 
 
 def test_of_a_seed_with_several_checkpoints_the_newest_counts_and_the_list_says_how_many() -> None:

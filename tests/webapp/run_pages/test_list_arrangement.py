@@ -71,6 +71,15 @@ def test_runs_that_differ_in_their_seed_are_one_line_with_mean_and_interval(brow
     assert seeds.text == "0, 1, 2"
 
 
+def test_seeds_with_equal_results_have_no_interval(browser: Client) -> None:
+    for seed in range(2):
+        with_seed(seed, 0.25)
+    [(folded, _)] = browser.get(LIST + "?as=configuration&columns=name,success").context["rows"]
+    assert isinstance(folded, FoldedRow)
+    _, mean = folded.summaries
+    assert (mean.text, mean.detail) == ("0.25", "2 runs, all equal, which gives no interval")
+
+
 def test_a_configuration_unfolds_and_its_url_shows_it_unfolded_to_others(browser: Client) -> None:
     for seed in range(2):
         with_seed(seed)
