@@ -65,6 +65,45 @@ def test_finished_runs_are_copied_with_their_results_and_missing_ones_are_planne
     assert (counts["finished"], counts["planned"]) == (2, 2)
 
 
+def changed(folder: Path, **sections: Any) -> None:
+    """The recorded configurations with other values in these sections."""
+    for file in folder.glob("*/requested.json"):
+        config = json.loads(file.read_text())
+        for name, value in sections.items():
+            config[name] = {**config[name], **value} if isinstance(value, dict) else value
+        file.write_text(json.dumps(config))
+
+
+def test_runs_with_other_sections_that_do_not_change_learning_are_copied_with_their_own(folder: Path) -> None:
+    changed(folder, detectors={"rules": []}, capture={"every": 7}, evaluation={"every": 3}, checkpoint={"keep": 9})
+    changed(folder, threads=1, description="by hand")
+    sweep = import_sweep(DEFINITION, folder)
+    runs = [row.run for row in sweep.planned.select_related("run") if row.run is not None]
+    assert [(run.config["capture"]["every"], run.config["detectors"]["rules"]) for run in runs] == [(7, [])] * 2
+
+
+def test_runs_that_learned_otherwise_are_refused_with_the_fields_and_both_values(folder: Path) -> None:
+    changed(folder, optimizer={"learning_rate": 0.5}, evaluation={"temperature": 0.25}, capture={"every": 7})
+    with pytest.raises(NothingFound) as refused:
+        import_sweep(DEFINITION, folder)
+    rate = DEFINITION.base_config().optimizer.learning_rate
+    assert f"optimizer.learning_rate: 0.5 in the run, {json.dumps(rate)} in the sweep" in str(refused.value)
+    assert "evaluation.temperature: 0.25 in the run, 1.0 in the sweep" in str(refused.value)
+    assert "capture" not in str(refused.value) and "kl_coefficient" not in str(refused.value)
+    assert not Sweep.objects.exists() and not Run.objects.exists()
+
+
+def test_of_a_run_that_ended_early_the_rules_that_may_have_ended_it_are_compared(folder: Path) -> None:
+    for events in folder.glob("[01]/events.jsonl"):
+        lines = events.read_text().splitlines()
+        last = {**json.loads(lines[-1]), "outcome": "collapsed"}
+        events.write_text("\n".join([*lines[:-1], json.dumps(last)]) + "\n")
+    assert import_sweep(DEFINITION, folder).planned.filter(run__isnull=False).count() == 2
+    changed(folder, stop={"collapsed_after": 2})
+    with pytest.raises(NothingFound, match=r"stop\.collapsed_after: 2 in the run, 0 in the sweep"):
+        import_sweep(DEFINITION, folder)
+
+
 def test_runs_of_an_experiment_become_the_sweep_of_its_name(tmp_path: Path, settings: Any) -> None:
     settings.RUNS_DIR = str(tmp_path / "recorded")
     experiment = EXPERIMENTS["gradient_by_reward_std"]
