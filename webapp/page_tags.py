@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from django import template
 from django.template.base import Node, Parser, Token
 from django.template.context import Context
@@ -10,6 +12,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from webapp.idempotency.forms import FIELD
 from webapp.script_modules import modules_of
 
 register = template.Library()
@@ -44,6 +47,12 @@ def script_module(name: str) -> SafeString:
     _, *imported = modules_of(name)
     early = format_html_join("\n", '<link rel="modulepreload" href="{}">', ((static(one),) for one in imported))
     return format_html('{}\n<script type="module" src="{}"></script>', early, static(name))
+
+
+@register.simple_tag
+def form_token() -> SafeString:
+    """A field that lets a form be acted on once, however often it is submitted: see `webapp.idempotency.forms`."""
+    return format_html('<input type="hidden" name="{}" value="{}">', FIELD, uuid4())
 
 
 @register.filter

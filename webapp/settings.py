@@ -85,6 +85,7 @@ INSTALLED_APPS = [
     "webapp.reports",
     "webapp.live",
     "webapp.api",
+    "webapp.idempotency",
     "workers",  # its management commands
 ]
 MIDDLEWARE = [

@@ -17,8 +17,8 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 
 from webapp.api.endpoints import Call, Endpoint
-from webapp.api.models import LONGEST_KEY, IdempotentRequest
 from webapp.api.problems import Problem
+from webapp.idempotency.models import LONGEST_KEY, IdempotentRequest
 
 HEADER = "Idempotency-Key"
 KEPT = timedelta(hours=24)

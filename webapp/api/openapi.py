@@ -12,10 +12,10 @@ from webapp.accounts.models import Scope
 from webapp.api.catalogue import ENDPOINTS
 from webapp.api.endpoints import LIKE, Endpoint, Media
 from webapp.api.idempotency import HEADER
-from webapp.api.models import LONGEST_KEY
 from webapp.api.path_rows import PATH_ROWS
 from webapp.api.problems import ProblemAnswer
 from webapp.api.schemas import LIKENED
+from webapp.idempotency.models import LONGEST_KEY
 
 Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]

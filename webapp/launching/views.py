@@ -22,6 +22,7 @@ from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
 from webapp.forms.fields import FormField, Node
 from webapp.forms.values import SHOWN, without_unseen
+from webapp.idempotency.forms import once
 from webapp.launching import drafts, more_environments, seeds
 from webapp.launching.labels import Labels
 from webapp.launching.models import SavedPreset
@@ -92,8 +93,8 @@ def new(request: HttpRequest) -> HttpResponse:
     made = filled.draft() if request.method == "POST" else None
     if made is not None and made.valid and made.config is not None and request.POST.get("then") == "sweep":
         return _to_sweep(request, filled, made.config)
-    if made is not None and (runs := _launched(request, filled, made)):
-        return redirect("runs:detail", runs[0].pk) if len(runs) == 1 else redirect(_list_of(runs))
+    if made is not None and (address := once(request, lambda: _address_of(_launched(request, filled, made)))):
+        return redirect(address)
     errors = made.errors if made else {}
     return render(request, "launching/new.html", _context(request, filled, errors), status=422 if errors else 200)
 
@@ -146,8 +147,10 @@ def _to_sweep(request: HttpRequest, filled: Filled, config: RunConfig) -> HttpRe
     return redirect(f"{reverse('sweeps:new')}?from=run")
 
 
-def _list_of(runs: list[Run]) -> str:
-    """The list of runs with these alone, which share a name up to the seed."""
+def _address_of(runs: list[Run]) -> str:
+    """The page of the run, or the list of runs with these alone, which share a name up to the seed."""
+    if len(runs) < 2:
+        return reverse("runs:detail", args=[runs[0].pk]) if runs else ""
     shared = runs[0].name.rpartition(" seed ")[0]
     return f"{reverse('runs:list')}?{urlencode({'q': shared})}"
 
@@ -199,12 +202,16 @@ def quick_start(request: HttpRequest) -> HttpResponse:
     key = request.POST.get("preset", "")
     if key not in presets:
         return HttpResponse(f"Unknown preset {key[:40]!r}.", status=400, content_type="text/plain")
+    preset = presets[key]
+
+    def launch() -> str:
+        return _address_of([services.submit_run(owner=request.user, config=preset.config(), preset=preset.title)])
+
     try:
-        run = services.submit_run(owner=request.user, config=presets[key].config(), preset=presets[key].title)
+        return redirect(once(request, launch))
     except QuotaExceeded as error:
         messages.error(request, f"The run was not launched. {error}")
         return redirect("launching:new")
-    return redirect("runs:detail", run.pk)
 
 
 def _begun(request: HttpRequest) -> Filled:

@@ -9,18 +9,20 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.suites.outcomes import OUTCOMES
 from webapp.audit.services import entries_of
 from webapp.environments.restrictions import administers
+from webapp.idempotency.forms import once
 from webapp.jobs import Refused
 from webapp.members.choices import project_for_new
 from webapp.projects.access import fetch, readable
 from webapp.projects.models import Role
 from webapp.suites import services
 from webapp.suites.downloads import outcomes_file
-from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation
+from webapp.suites.models import PolicyKind, Suite, SuiteEvaluation, SuiteVersion
 from webapp.suites.policies import SEPARATOR, Checkpoints, checkpoints, model_folders
 from webapp.suites.services import AlreadyEvaluated
 from webapp.suites.shown import rate_of, rows, shown_items
@@ -39,8 +41,7 @@ def evaluate(request: HttpRequest, name: str) -> HttpResponse:
     problem, earlier = "", None
     if request.method == "POST":
         try:
-            made = services.submit(version, request.POST.dict(), request.user)
-            return redirect("suites:evaluation", made.pk)
+            return redirect(once(request, lambda: _submitted(request, version)))
         except Refused as refused:
             problem = str(refused)
             earlier = refused.earlier if isinstance(refused, AlreadyEvaluated) else None
@@ -59,6 +60,11 @@ def evaluate(request: HttpRequest, name: str) -> HttpResponse:
         "earlier": earlier,
     }
     return render(request, "suites/evaluate.html", context, status=422 if problem else 200)
+
+
+def _submitted(request: HttpRequest, version: SuiteVersion) -> str:
+    made = services.submit(version, request.POST.dict(), request.user)
+    return reverse("suites:evaluation", args=[made.pk])
 
 
 @require_safe

@@ -6,10 +6,14 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from engine.config import RunConfig
 from webapp.durations import duration
+from webapp.idempotency.forms import once
 from webapp.members.choices import project_for_new
+from webapp.projects.models import Project
 from webapp.runs.config_file import as_toml
 from webapp.runs.queue import slots
 from webapp.sweeps import forms
@@ -34,18 +38,8 @@ def new(request: HttpRequest) -> HttpResponse:
     form = forms.posted(request.POST, request.user) if request.method == "POST" else forms.begun(request)
     made = form.draft()
     if request.method == "POST" and made.valid and form.base is not None and not _to_confirm(form, made):
-        sweep = create(
-            made,
-            base=form.base,
-            owner=request.user,
-            name=form.name,
-            text=form.text(),
-            preset=form.preset,
-            environment_version=form.version,
-            project=project,
-            **form.limits(),
-        )
-        return redirect("sweeps:detail", sweep.pk)
+        base = form.base
+        return redirect(once(request, lambda: _launched(request, form, made, base, project)))
     context = {
         "form": form,
         "rows": [*form.rows, AxisRow()],
@@ -63,6 +57,21 @@ def new(request: HttpRequest) -> HttpResponse:
         **_preview(form, made),
     }
     return render(request, "sweeps/new.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _launched(request: HttpRequest, form: SweepForm, made: SweepDraft, base: RunConfig, project: Project) -> str:
+    sweep = create(
+        made,
+        base=base,
+        owner=request.user,
+        name=form.name,
+        text=form.text(),
+        preset=form.preset,
+        environment_version=form.version,
+        project=project,
+        **form.limits(),
+    )
+    return reverse("sweeps:detail", args=[sweep.pk])
 
 
 @require_POST

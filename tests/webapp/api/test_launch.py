@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from engine.config import RunConfig
 from tests.webapp.members.people import a_member
-from webapp.api.models import IdempotentRequest
 from webapp.audit.models import AuditEntry
 from webapp.environments.models import EnvironmentVersion
+from webapp.idempotency.models import IdempotentRequest
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 

@@ -1,4 +1,4 @@
-"""Requests with an `Idempotency-Key`, and what was answered, so that a repetition changes nothing."""
+"""Requests with an `Idempotency-Key` or the token of a form, and what was answered: a repetition changes nothing."""
 
 from __future__ import annotations
 
