@@ -16,11 +16,10 @@ from engine.diagnostics.rule_config import (
     ZScoreConfig,
 )
 from engine.diagnostics.rules import Rule
-from engine.statistics.proportions import difference_of_rates, wilson_many
+from engine.statistics.proportions import Z99, difference_of_rates, wilson_many
 
 WithWindow = TypeVar("WithWindow", bound=WindowRule)
 
-Z99 = 2.5758  # the normal quantile of a 99% interval
 GROUPS = ("rollout/failed_groups", "rollout/mixed_groups", "rollout/solved_groups")  # a step has one of these each
 
 

@@ -16,6 +16,7 @@ from engine.statistics.intervals import Interval
 Floats = NDArray[np.float64]
 LARGEST_Z, HALVINGS = 38.0, 50  # a p below 1e-300 is 0
 Z95 = 1.959963984540054  # 97.5% quantile of the standard normal distribution
+Z99 = 2.5758293035489004  # 99.5% quantile
 
 
 def wilson(successes: float, trials: int) -> Interval:

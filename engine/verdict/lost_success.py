@@ -2,6 +2,8 @@
 
 Success varies from step to step because problems do. Steps of the runs in docs/findings.md vary as if each group of
 trajectories were about two independent ones; here a group counts as one, so intervals are wide and false alarms rare.
+The best of many short windows is best by chance too, so a fall must also be one from the best 25 steps in a row, once
+there are so many: without that, each of 28 runs whose success stayed at 0.1 for 400 steps was called collapsed.
 """
 
 from __future__ import annotations
@@ -11,15 +13,22 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from engine.statistics.proportions import difference_of_rates, wilson
-from engine.verdict.thresholds import BEST_STEPS, COLLAPSED, COLLAPSING_SHARE, LEAST_BEST, NEWEST_STEPS
+from engine.statistics.proportions import Z95, Z99, difference_of_rates, wilson_many
+from engine.verdict.thresholds import (
+    BEST_STEPS,
+    COLLAPSED,
+    COLLAPSING_SHARE,
+    LEAST_BEST,
+    LONG_STEPS,
+    NEWEST_STEPS,
+)
 
-REMEMBERED = max(*NEWEST_STEPS, NEWEST_STEPS[0] + BEST_STEPS)
+REMEMBERED = max(*NEWEST_STEPS, NEWEST_STEPS[0] + LONG_STEPS)
 Stage = Literal["kept", "fell", "collapsing", "collapsed"]
 
 
 class Window(NamedTuple):
-    """Mean success of some steps in a row, with its 95% interval."""
+    """Mean success of some steps in a row, with its interval."""
 
     first: int
     last: int
@@ -43,6 +52,7 @@ class LostSuccess:
     groups: int  # of a step
     newest: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     best: Window | None = None  # has the highest lower end
+    steady: Window | None = None  # the same of `LONG_STEPS` steps, with 99% intervals
     now: Window | None = None
     stage: Stage = "kept"
 
@@ -59,9 +69,14 @@ class LostSuccess:
             window = self._window(earlier[-width:])
             if self.best is None or window.low > self.best.low:
                 self.best = window
+        if len(earlier) >= LONG_STEPS:
+            window = self._window(earlier[-LONG_STEPS:], Z99)
+            if self.steady is None or window.low > self.steady.low:
+                self.steady = window
 
     def _compare(self, best: Window, latest: list[tuple[int, float]]) -> None:
-        windows = [self._window(latest[-width:]) for width in NEWEST_STEPS if len(latest) >= width]
+        parts = [latest[-width:] for width in NEWEST_STEPS if len(latest) >= width]
+        windows = [self._window(steps) for steps in parts if self._is_below_steady(steps)]
         falls = [window for window in windows if best.last < window.first and is_below(window, best)]
         limit = COLLAPSING_SHARE * best.success
         recovered = all(success >= limit for _, success in latest[-NEWEST_STEPS[0] :])
@@ -80,14 +95,18 @@ class LostSuccess:
         else:
             self.stage = "kept"
 
-    def _window(self, steps: list[tuple[int, float]]) -> Window:
+    def _is_below_steady(self, steps: list[tuple[int, float]]) -> bool:
+        return self.steady is None or is_below(self._window(steps, Z99), self.steady)
+
+    def _window(self, steps: list[tuple[int, float]], z: float = Z95) -> Window:
+        """`z` is the normal quantile of its interval."""
         success = fmean(value for _, value in steps)
         trials = len(steps) * self.groups
-        interval = wilson(min(1.0, success) * trials, trials)  # a mean of ones may round to more
-        return Window(steps[0][0], steps[-1][0], success, interval.low, interval.high)
+        low, high = wilson_many(min(1.0, success) * trials, trials, z)  # a mean of ones may round to more
+        return Window(steps[0][0], steps[-1][0], success, float(low), float(high))
 
 
 def is_below(window: Window, best: Window) -> bool:
-    """Whether the 95% interval of the difference is below 0."""
+    """Whether the interval of the difference, of the level of both, is below 0."""
     _, high = difference_of_rates(window.success, (window.low, window.high), best.success, (best.low, best.high))
     return float(high) < 0

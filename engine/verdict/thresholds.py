@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 
 # Lost success: the newest steps against the best earlier ones. Each group of a step counts as one trial, since its
-# members share a problem, and intervals are of 95%.
+# members share a problem, and intervals are of 95%, those of the long windows of 99%.
 NEWEST_STEPS = (3, 10)  # a fall shows over three steps, in small batches over ten
 BEST_STEPS = 5  # the best window has as many steps or fewer
+LONG_STEPS = 25  # the newest steps must be below the best window of so many as well, once there is one
 LEAST_BEST = 0.1  # success that a run must have reached before it can collapse
 COLLAPSING_SHARE = 0.5  # of the best window's success
 COLLAPSED = 0.05  # success below it is gone

@@ -110,7 +110,7 @@ def test_the_command_prints_the_verdict_as_a_table(run: Recorder, capsys: pytest
     run.take(*[0.2] * 10, *[0.5] * 12)
     assert main(["assess", str(run.directory)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("Learning since step 20, assessed after step 22 by rules 3\n\nTraining success rose by 0.30")
+    assert said.startswith("Learning since step 20, assessed after step 22 by rules 4\n\nTraining success rose by 0.30")
     assert "Training success         0.20   0.50  0.50  collapsing below 0.25, half of its best" in said
 
 
