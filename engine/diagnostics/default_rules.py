@@ -77,8 +77,8 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         name="template_collapse", metric="collapse/mi_ratio", severity="warn", steps=2,
         limit=0.6, baseline=2, floor=0.2, holding="collapse/conditional_entropy_token", holding_limit=0.5,
         subject="Mutual information of thoughts and prompts, as a share of its ceiling,",
-        advice="Thoughts stay varied but depend less and less on the state: read thoughts on "
-        f"different problems. {_GENTLER}",
+        advice="Thoughts stay varied but depend less and less on the state: read thoughts on different problems. "
+        f"Where chance decides most rewards, set loss.kl_coefficient. {_GENTLER}",
     ),
     AboveConfig(
         name="kl_high", metric="policy/kl", severity="warn", steps=3, limit=0.1,
