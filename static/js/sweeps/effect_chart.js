@@ -90,7 +90,11 @@ export class EffectChart {
       },
       dragmode: false,
       showlegend: false,
-      xaxis: { ...axis, fixedrange: true, ...(drawn ? { type: log ? "log" : "linear", exponentformat: "power" } : levels) },
+      xaxis: {
+        ...axis,
+        fixedrange: true,
+        ...(drawn ? { type: log ? "log" : "linear", exponentformat: "power" } : levels),
+      },
       yaxis: { ...axis, fixedrange: true, title: { text: measure }, ...(range ? { range } : {}) },
     };
   }
@@ -135,7 +139,9 @@ export function commonRange(effects, share) {
  */
 export function describe({ label, mean, low, high, seeds, runs }) {
   const interval = low === null || high === null ? "" : ` [${number(low)}, ${number(high)}]`;
-  const over = seeds ? `${seeds} seed${seeds === 1 ? "" : "s"}${!interval && seeds > 1 ? ", all equal" : ""}` : "no seed complete";
+  const over = seeds
+    ? `${seeds} seed${seeds === 1 ? "" : "s"}${!interval && seeds > 1 ? ", all equal" : ""}`
+    : "no seed complete";
   return visibleString(`${escaped(label)}: ${number(mean)}${interval}, ${over}, ${runs} run${runs === 1 ? "" : "s"}`);
 }
 
