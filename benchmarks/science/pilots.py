@@ -151,6 +151,10 @@ def flat(data: Any, prefix: str = "") -> dict[str, Any]:
 
 def thinned(points: Curve, most: int = POINTS) -> list[list[float]]:
     """At most about `most` points: means of neighbouring ones, at the last step of each."""
-    width = -(-len(points) // most)
+    return in_blocks(points, -(-len(points) // most))
+
+
+def in_blocks(points: Curve, width: int) -> list[list[float]]:
+    """Means of `width` points in a row, at the last step of each."""
     blocks = [points[start : start + width] for start in range(0, len(points), width)]
     return [[block[-1][0], round(fmean(value for _, value in block), 4)] for block in blocks]

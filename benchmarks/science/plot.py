@@ -13,10 +13,12 @@ matplotlib.use("svg")
 from matplotlib import pyplot
 
 from benchmarks.science.experiment import Experiment
+from benchmarks.science.pilots import in_blocks
 from engine.metrics import describe
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")  # Okabe-Ito
 WIDTH, HEIGHT = 4.2, 3.1  # inches a panel
+POINTS = 100  # of a curve at most, so that a figure of many long runs is no large file
 LEGEND: dict[str, Any] = {"fontsize": 8, "frameon": False}
 matplotlib.rcParams["svg.hashsalt"] = "starboard"  # deterministic output
 
@@ -31,8 +33,9 @@ def plot_curves(metrics: Sequence[str], arms: Sequence[str], results: Sequence[d
     size = (WIDTH * len(names), HEIGHT)
     figure, axes = pyplot.subplots(1, len(names), figsize=size, squeeze=False, layout="constrained")
     for axis, name in zip(axes[0], names, strict=True):
+        width = -(-max(len(result["curves"][name]) for result in results) // POINTS)
         for colour, arm in zip(COLOURS, arms, strict=False):
-            curves = [result["curves"][name] for result in results if result["arm"] == arm]
+            curves = [in_blocks(result["curves"][name], width) for result in results if result["arm"] == arm]
             for curve in curves:
                 axis.plot(*zip(*curve, strict=True), color=colour, alpha=0.2, linewidth=0.8)
             axis.plot(*zip(*mean_curve(curves), strict=True), color=colour, linewidth=1.6, label=arm)
