@@ -268,6 +268,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='run',
+            index=models.Index(fields=['project', '-created_at', 'id'], name='runs_newest_of_project'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
             index=models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from', 'project'], name='runs_as_listed'),
         ),
         migrations.AddConstraint(

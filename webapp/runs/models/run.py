@@ -111,6 +111,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["state", "lease_expires"]),
             models.Index(fields=["-created_at"]),
+            models.Index(fields=["project", "-created_at", "id"], name="runs_newest_of_project"),
             # all that the list of runs needs of runs that it does not show
             models.Index(
                 fields=["archived_at", "-created_at", "id", "state", "forked_from", "project"], name="runs_as_listed"
