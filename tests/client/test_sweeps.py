@@ -47,7 +47,7 @@ def test_the_command_line_plans_creates_and_shows(shell: Path, capsys: pytest.Ca
     assert main(["sweeps", "watch", number, "--every", "0.01"]) == 0
     assert main(["sweeps", "show", number]) == 0
     shown = capsys.readouterr().out
-    assert "0\t0.5 [0.5, 0.5]\t3" in shown and "best of 2: loss.kl_coefficient = 0: 0.5 [0.5, 0.5]" in shown
+    assert "0\t0.5\t3" in shown and "best of 2: loss.kl_coefficient = 0: 0.5" in shown
     assert main(["sweeps", "extend", number, "--values", "loss.kl_coefficient=0.2", "--seeds", "4"]) == 0
     assert "6 runs added." in capsys.readouterr().out
     assert main(["sweeps", "list", "--json"]) == 0
