@@ -23,7 +23,8 @@ from engine.policies.weight_checksums import SentChecksums, WeightChecksum
 from engine.process_snapshots import ActorLocation
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
-from engine.training.checkpoint import Progress
+from engine.training.background_save import BackgroundSaves, Write
+from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import trainable_parameters
 from engine.training.sharding import Alone, Sharded, Share
@@ -77,6 +78,8 @@ class LearnerActor:
         self.tokenizer, self.learner, progress = checkpoint.load_learner(
             self.config, source, device=self.device, share=share, warn=notes.append
         )
+        self.background = BackgroundSaves(self.learner, self.tokenizer)
+        self.write: Write | None = None
         model = self.learner.model
         self.export_model: Any = None  # a whole model on the CPU to save from, where shards cannot be saved directly
         if notes and self.rank == 0:
@@ -181,7 +184,26 @@ class LearnerActor:
         return PolicyWeights(self.learner.model, self.learner.model.base_model.computes_in, self._count)
 
     def save(self, directory: str, progress: Progress) -> str:
-        arguments = (self.tokenizer, self.learner, progress)
         if self.size == 1:
-            return str(checkpoint.save(Path(directory), self.learner.model, *arguments))
-        return str(checkpoint.save_sharded(Path(directory), *arguments, export_model=self.export_model))
+            return str(checkpoint.save(Path(directory), self.tokenizer, LiveState(self.learner, progress)))
+        return str(
+            checkpoint.save_sharded(
+                Path(directory), self.tokenizer, self.learner, progress, export_model=self.export_model
+            )
+        )
+
+    def start_save(self, directory: str, progress: Progress) -> bool:
+        """Whether a copy is being written; False if `save` is to be called."""
+        self.write = self.background.start(Path(directory), progress)
+        return self.write is not None
+
+    def save_done(self) -> bool:
+        return self.write is None or self.write.done()
+
+    def finish_save(self) -> str:
+        """Waits for what `start_save` began; after an error another call writes again."""
+        if self.write is None:
+            raise ValueError("No checkpoint is being written.")
+        path = str(self.write.result())
+        self.write = None  # and with it the copy
+        return path

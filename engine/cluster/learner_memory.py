@@ -8,6 +8,8 @@ from math import prod
 
 from engine.cluster.activation_memory import activation_bytes
 from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
+from engine.config.watching import Background
+from engine.main_memory import MANY_PARAMETERS
 from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 MOMENTS = 2  # of AdamW
@@ -28,12 +30,15 @@ class LearnerMemory:
     stepping: int
     loading: int
     host: int
+    copy: int = 0  # what a checkpoint is written from in the background
+    copy_if_free: int = 0  # the same, in main memory that is otherwise free
     process: int = 0
 
     @property
     def lasting(self) -> int:
-        """Held from the first update on, also between updates."""
-        return self.process + self.weights + self.moments + self.average + self.reference + self.critic
+        """Held from the first update on, also between updates; the copy as long as a checkpoint is being written."""
+        own = self.process + self.weights + self.moments + self.average + self.reference + self.critic
+        return own + self.copy
 
     @property
     def certain(self) -> int:
@@ -54,6 +59,7 @@ class LearnerMemory:
             ("the moving average", self.average),
             ("the reference model", self.reference),
             ("the critic", self.critic),
+            ("the copy that checkpoints are written from", self.copy),
             ("activations", self.activations),
             ("gathered weights", self.gathered),
         ]
@@ -75,6 +81,7 @@ def learner_memory(
     learners: int = 1,
     gpu: bool = False,
     sends_weights: bool = True,
+    background: Background = "never",
     process: int = 0,
 ) -> LearnerMemory:
     """One of `learners` learners. `tokens` go through the model at once, `sampled` of them with a log-probability.
@@ -95,10 +102,13 @@ def learner_memory(
     - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
     - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
       loads before it shards: the whole policy, and the whole reference or critic too.
+    - A checkpoint that is written in the `background` is written from a copy in main memory: the model that other
+      programs load, float32 and under LoRA with the adapter merged, once more for the average of an adapter; and what
+      training resumes from, the optimiser's state, the average, the adapter and the critic.
     - `process` is what the process takes before it has a model, in main memory on a CPU.
-    - Main memory holds, with one learner and a GPU, the model while it loads. With several learners the first holds one
-      file's worth of what they save; all weights, and once more in Ray's object store, where that sends them
-      (`sends_weights`); and a whole model to save from where the files cannot be read in parts.
+    - Main memory holds, with one learner and a GPU, the model while it loads, and later that copy. With several
+      learners the first holds one file's worth of what they save; all weights, and once more in Ray's object store,
+      where that sends them (`sends_weights`); and a whole model to save from where the files cannot be read in parts.
     """
     base = dict(shape.weights)
     added = _adapters(shape, lora_rank, lora_targets)
@@ -139,6 +149,9 @@ def learner_memory(
         trains_head=not lora_rank,
     )
     export_model = 0 if shape.in_parts else everything
+    models = FLOAT * count(base.values()) * (2 if average and added else 1)
+    to_copy = models + gathered_state + part(added) + part(trained) * average if learners == 1 else 0
+    needed = to_copy if background == "always" else 0
     return LearnerMemory(
         weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
@@ -152,7 +165,11 @@ def learner_memory(
         loading=process
         + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
         process=process,
-        host=(everything if gpu else 0) if learners == 1 else export_model + max(saved, 2 * everything * sends_weights),
+        copy=0 if gpu else needed,
+        copy_if_free=to_copy if background == "auto" and count(base.values()) > MANY_PARAMETERS else 0,
+        host=max(everything, needed) * gpu
+        if learners == 1
+        else export_model + max(saved, 2 * everything * sends_weights),
     )
 
 

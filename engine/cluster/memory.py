@@ -24,6 +24,7 @@ WHILE_LOADING = {
     False: "That is while loading: in float32, before the frozen weights are rounded.",
     True: "That is while loading: the model's files cannot be read in parts, so each learner loads all of it.",
 }
+WHEN_ALONE = "for the whole model while it loads, or for the copy that a checkpoint is written from"
 WHEN_SHARDED = "to save the sharded model and to send its weights"
 
 
@@ -52,9 +53,9 @@ class MemoryEstimate:
         if self.learner.loading == self.learner.total:
             found.append(WHILE_LOADING[self.learners > 1])
         if self.learner.host:
-            whose, when = ("Its", "for the whole model") if self.learners == 1 else ("The first one's", WHEN_SHARDED)
+            whose, when = ("Its", WHEN_ALONE) if self.learners == 1 else ("The first one's", WHEN_SHARDED)
             found.append(f"{whose} machine needs {format_bytes(self.learner.host)} more, {when}.")
-        return found
+        return found + copy_sentences(self.learner)
 
 
 def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstimate:
@@ -94,6 +95,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         learners=cluster.learners,
         gpu=gpu,
         sends_weights=_by_object_store(config, gpu=gpu),
+        background=config.checkpoint.background,
         process=process,
     )
     return MemoryEstimate(
@@ -106,6 +108,16 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         context=context,
         gpu=gpu,
     )
+
+
+def copy_sentences(learner: LearnerMemory) -> list[str]:
+    """Of memory that is used only if it is free."""
+    if not learner.copy_if_free:
+        return []
+    return [
+        f"While a checkpoint is written, training goes on if {format_bytes(learner.copy_if_free)} of main memory are "
+        "free for a copy."
+    ]
 
 
 def _by_object_store(config: RunConfig, *, gpu: bool) -> bool:

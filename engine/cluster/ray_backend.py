@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from engine.cluster.connection import ClusterFault, connect, disconnect, import_
 from engine.cluster.environment_actors import ActorAssignment, RolloutId
 from engine.cluster.hang_report import hang_report
 from engine.cluster.placement import check_placement, reserve, used_gpus_before
+from engine.cluster.remote_write import RemoteWrite
 from engine.cluster.reporting import RunReporter
 from engine.cluster.resources import required_resources
-from engine.cluster.waiting import ActorDied, PhaseTimeout, results
+from engine.cluster.waiting import PHASE_METRICS, ActorDied, PhaseTimeout, results
 from engine.cluster.weight_transfer import (
     TRANSFERS,
     WeightTransfer,
@@ -44,20 +46,13 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, partition_by_group
 from engine.rollout.types import Trajectory
 from engine.training.backend import Metrics, never_cancelled
-from engine.training.checkpoint import Progress
+from engine.training.background_save import Write
+from engine.training.checkpoint_state import Progress
 
 # A run may be cancelled within these; an update, a checkpoint or a weight sync that has started is completed.
 CANCELLABLE_PHASES = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
 REPLACEMENTS = 3  # times that the lost part of one rollout is played again
 PROBE_TOKENS = 64
-PHASE_METRICS = {
-    "Rollout": "time/rollout",
-    "Scoring": "time/score",
-    "Diagnostics": "time/diagnostics",
-    "Update": "time/update",
-    "Weight sync": "time/sync",
-    "Checkpoint": "time/checkpoint",
-}
 PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # the largest difference between sampler and learner on a token
 
 
@@ -317,6 +312,10 @@ class RayBackend:
 
     def save(self, directory: Path, progress: Progress) -> Path:
         return Path(self._call_learners("Checkpoint", "save", str(directory), progress)[0])
+
+    def start_save(self, directory: Path, progress: Progress) -> Write | None:
+        call = partial(self._call_learners, "Checkpoint")
+        return RemoteWrite(call) if call("start_save", str(directory), progress)[0] else None
 
     def take_metrics(self) -> Metrics:
         self._record_gpu_metrics("learner", self._pool().learners)

@@ -10,6 +10,14 @@ from engine.cluster.connection import ClusterFault, first_line, import_ray
 from engine.errors import StarboardError
 
 POLL_SECONDS = 0.25
+PHASE_METRICS = {  # the duration of each
+    "Rollout": "time/rollout",
+    "Scoring": "time/score",
+    "Diagnostics": "time/diagnostics",
+    "Update": "time/update",
+    "Weight sync": "time/sync",
+    "Checkpoint": "time/checkpoint",
+}
 
 
 class ActorDied(ClusterFault):

@@ -11,6 +11,8 @@ from engine.diagnostics.rule_config import Action, RuleConfig, check_together
 from engine.section import Section
 from engine.verdict.types import Severity
 
+Background = Literal["auto", "always", "never"]
+
 
 class DiagnosticsConfig(Section):
     every: int = Field(5, ge=0, le=10_000, description="Steps between collapse diagnostics. 0 turns them off.")
@@ -96,6 +98,12 @@ class CheckpointConfig(Section):
         description="Number of checkpoints kept, newest first. The best by held-out success and the last one before "
         "each sign of trouble are kept besides.",
     )
+    background: Background = Field(
+        "auto",
+        description="Whether training goes on while a checkpoint is written. It then stops only for a copy of weights "
+        "and optimizer in main memory. auto: for models of more than 50 million parameters, where main memory has room "
+        "for the copy. Sharded learners always wait.",
+    )
     restarts: int = Field(
         3,
         ge=0,
@@ -103,6 +111,12 @@ class CheckpointConfig(Section):
         description="Automatic restarts from the newest checkpoint after a retryable failure: a killed engine, a lost "
         "node, a hung phase. 0: never. Also the limit of consecutive forks by alert rules.",
     )
+
+    @property
+    def most_unsaved(self) -> int:
+        """Steps that can be made before the first checkpoint is complete. One that is written in the background is
+        waited for before the next."""
+        return self.every if self.background == "never" else 2 * self.every
 
 
 class CaptureConfig(Section):

@@ -23,7 +23,8 @@ from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec
 from engine.rollout.types import Trajectory
 from engine.training import checkpoint
-from engine.training.checkpoint import Progress
+from engine.training.background_save import BackgroundSaves, Write
+from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_update import update
@@ -85,6 +86,10 @@ class Backend(Protocol):
     def save(self, directory: Path, progress: Progress) -> Path:
         """Writes a checkpoint below `directory`; returns its path."""
 
+    def start_save(self, directory: Path, progress: Progress) -> Write | None:
+        """Copies what `save` writes, and writes the copy in the background, by `checkpoint.background`. None if `save`
+        is to be used. One at a time."""
+
     def take_metrics(self) -> Metrics:
         """Metrics of the backend itself since the last call."""
 
@@ -97,6 +102,7 @@ class LocalBackend:
 
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
+        self.background = BackgroundSaves(learner, tokenizer)
         model = self.model = learner.model
         self.context = ContextManager(
             tokenizer,
@@ -163,7 +169,10 @@ class LocalBackend:
         """Nothing to do: the same model samples and learns."""
 
     def save(self, directory: Path, progress: Progress) -> Path:
-        return checkpoint.save(directory, self.model, self.tokenizer, self.learner, progress)
+        return checkpoint.save(directory, self.tokenizer, LiveState(self.learner, progress))
+
+    def start_save(self, directory: Path, progress: Progress) -> Write | None:
+        return self.background.start(directory, progress)
 
     def take_metrics(self) -> Metrics:
         return {}

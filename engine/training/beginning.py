@@ -31,8 +31,8 @@ class Beginning:
 
 
 def find_beginning(directory: RunDirectory, *, every: int) -> Beginning:
-    """The newest good checkpoint. A run that was interrupted before its first scheduled checkpoint (`every` steps; 0 is
-    no schedule) begins again at step 0. `CheckpointError` if that would discard more."""
+    """The newest good checkpoint. A run that was interrupted before its first scheduled checkpoint was complete (within
+    `every` steps; 0 is no schedule) begins again at step 0. `CheckpointError` if that would discard more."""
     remove_partial(directory.checkpoints)
     damaged: dict[str, str] = {}
     for path in reversed(checkpoints(directory.checkpoints)):

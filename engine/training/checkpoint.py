@@ -7,8 +7,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,72 +18,47 @@ from engine.allocator import return_large_blocks
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
-from engine.policies.adapter import adapter_state, add_adapter, load_adapter, merged_state, save_adapter
+from engine.main_memory import MANY_PARAMETERS
+from engine.policies.adapter import adapter_state, add_adapter, load_adapter, save_adapter
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
 from engine.training.checkpoint_folder import digest_of
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
+from engine.training.checkpoint_state import CheckpointState, Progress, SavesFiles, files_below
 from engine.training.learner import Learner
 from engine.training.learner_state import read_learner_state, write_sharded_state
 from engine.training.seen_problems import SeenProblems
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
-MANY_PARAMETERS = 50_000_000  # from here on memory is scarcer than the time that the allocator saves
 
 
-@dataclass(slots=True, kw_only=True)
-class Progress:
-    """The counters of a run. Random streams are derived from the seed and `step`, so they have no other state."""
-
-    step: int = 0
-    tokens: int = 0
-    tokens_before: int = 0  # of a fork: those of the runs whose steps it continues
-    seconds: float = 0.0
-    evaluated: int = -1  # the last step that was evaluated on held-out problems
-    held_out: dict[str, float] = field(default_factory=dict)  # success by step (JSON has no numbers as keys)
-    ending: dict[str, Any] = field(
-        default_factory=dict
-    )  # fields of the final event, if a rule ends the run at this step
-    detectors: dict[str, Any] = field(default_factory=dict)
-    stds: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
-    settings: dict[str, Any] = field(default_factory=dict)  # the revision and the accepted changes from `control.json`
-    problems: SeenProblems = field(default_factory=SeenProblems)  # that it has trained on; in a file of its own
-
-    def counters(self) -> dict[str, Any]:
-        """All fields but `problems`, as JSON."""
-        return {name.name: getattr(self, name.name) for name in fields(self) if name.name != "problems"}
-
-
-def save(directory: Path, model: LanguageModel, tokenizer: Any, learner: Learner, progress: Progress) -> Path:
+def save(directory: Path, tokenizer: SavesFiles, state: CheckpointState) -> Path:
     """Writes `step_<n>` below `directory`; a folder with that name is always complete.
 
     Its `model` can be loaded by any program. With LoRA that is the model with the adapter merged; training resumes from
     `adapter` instead, since merging rounds. With a moving average of the weights there is one more model, `ema`.
     """
-    config = learner.config
-    with _new(directory, tokenizer, config, progress) as part:
-        _save_model(model, part / MODEL, config)
+    model, config = state.model, state.config
+    with _new(directory, tokenizer, config, state.progress) as part:
+        with closing(state.models()) as models:
+            for folder, weights in models:
+                model.save_pretrained(part / folder, state_dict=weights)
         if config.model.lora.rank:
-            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path)
-        if learner.average is not None:
-            with learner.average.in_place():
-                _save_model(model, part / AVERAGED, config)
-        torch.save(learner.state_dict(), part / "learner.pt")
-    return _named(directory, progress)
-
-
-def _save_model(model: LanguageModel, folder: Path, config: RunConfig) -> None:
-    if config.model.lora.rank:
-        model.save_pretrained(folder, state_dict=merged_state(model))
-    else:
-        model.save_pretrained(folder)
+            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=state.adapter())
+        torch.save(state.learner(), part / "learner.pt")
+    return _named(directory, state.progress)
 
 
 def save_sharded(
-    directory: Path, tokenizer: Any, learner: Learner, progress: Progress, *, export_model: LanguageModel | None = None
+    directory: Path,
+    tokenizer: SavesFiles,
+    learner: Learner,
+    progress: Progress,
+    *,
+    export_model: LanguageModel | None = None,
 ) -> Path:
     """`save` for a sharded model. All learners call it and the first one writes; none gathers more at a time than one
     file holds. `export_model` is a whole model that the first one copies the weights into, for a model whose files do
@@ -119,7 +93,7 @@ def _save_sharded_model(model: LanguageModel, folder: Path | None, export_model:
 
 
 @contextmanager
-def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress) -> Iterator[Path]:
+def _new(directory: Path, tokenizer: SavesFiles, config: RunConfig, progress: Progress) -> Iterator[Path]:
     """A temporary folder that gets its final name when it is complete."""
     target = _named(directory, progress)
     part = directory / f".{target.name}.part"
@@ -132,7 +106,7 @@ def _new(directory: Path, tokenizer: Any, config: RunConfig, progress: Progress)
     (part / FILE).write_text(json.dumps(checkpoint_settings(config)))
     progress.problems.write(part)
     (part / "progress.json").write_text(json.dumps(progress.counters()))
-    digests = {str(file.relative_to(part)): digest_of(file) for file in sorted(part.rglob("*")) if file.is_file()}
+    digests = {str(file.relative_to(part)): digest_of(file) for file in files_below(part)}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
     for file in part.rglob("*"):
         _sync(file)

@@ -12,6 +12,7 @@ from engine.algorithms.normalization import normalized
 from engine.algorithms.reweighting import length_weights, reward_std_weights
 from engine.algorithms.variants.base import AlgorithmBase, Estimate, NoNormalization
 from engine.rollout.batching import Batch, last_token_rewards
+from engine.rollout.types import Trajectory
 
 
 def assign_credit(
@@ -44,3 +45,17 @@ def with_normalized_scores(algorithm: AlgorithmBase, batch: Batch) -> Batch:
         return batch
     among = {"group": batch.groups, "environment": batch.tags, "batch": torch.zeros_like(batch.groups)}
     return replace(batch, scores=normalized(batch.scores, among[normalization.among], normalization.type))
+
+
+def credited_tokens(
+    trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None
+) -> dict[int, list[float]]:
+    """The advantages of each token of the trajectories trained on, by their index in the step."""
+    if advantages is None:
+        return {}
+    return {index: _padded(advantages[row], len(trajectories[index].ids)) for row, index in enumerate(rows)}
+
+
+def _padded(advantages: Tensor, length: int) -> list[float]:
+    values: list[float] = advantages[:length].tolist()
+    return values + [0.0] * (length - len(values))

@@ -31,7 +31,7 @@ def write_sharded_state(folder: Path | None, state: dict[str, Any]) -> None:
         separate[path] = leaf
         return ELSEWHERE
 
-    remaining = _with_leaves(state, take)
+    remaining = with_leaves(state, take)
     write_tensors(folder, NAME, ((path, whole(tensor)) for path, tensor in separate.items()))
     if folder is not None:
         torch.save(remaining, folder / f"{NAME}.pt")
@@ -43,7 +43,7 @@ def read_learner_state(folder: Path, learner: Learner) -> dict[str, Any]:
     device = torch.device("cpu") if several else learner.model.device
     state = torch.load(folder / f"{NAME}.pt", weights_only=True, map_location=device, mmap=several)
     stored = stored_tensors(written_files(folder, NAME))
-    found: dict[str, Any] = _with_leaves(state, lambda path, leaf: stored[path] if _is_elsewhere(leaf) else leaf)
+    found: dict[str, Any] = with_leaves(state, lambda path, leaf: stored[path] if _is_elsewhere(leaf) else leaf)
     return found
 
 
@@ -51,10 +51,10 @@ def _is_elsewhere(leaf: Any) -> bool:
     return isinstance(leaf, str) and leaf == ELSEWHERE
 
 
-def _with_leaves(state: Any, change: Callable[[str, Any], Any], path: str = "") -> Any:
+def with_leaves(state: Any, change: Callable[[str, Any], Any], path: str = "") -> Any:
     """`state`, of nested dictionaries and lists, with `change(path, value)` applied to each leaf."""
     if isinstance(state, dict):
-        return {key: _with_leaves(value, change, f"{path}/{key}") for key, value in state.items()}
+        return {key: with_leaves(value, change, f"{path}/{key}") for key, value in state.items()}
     if isinstance(state, list):
-        return [_with_leaves(value, change, f"{path}/{index}") for index, value in enumerate(state)]
+        return [with_leaves(value, change, f"{path}/{index}") for index, value in enumerate(state)]
     return change(path, state)

@@ -22,9 +22,9 @@ from engine.process_snapshots import dump_stacks_on_signal
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
 from engine.training.beginning import Beginning, find_beginning
-from engine.training.checkpoint import Progress
 from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
+from engine.training.checkpoint_state import Progress
 from engine.training.control import Control, Interrupted, StopRequested
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
@@ -85,7 +85,7 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
     require_solvable(config, check_cancelled=control.check_cancelled)
     torch.manual_seed(config.seed)
-    beginning = find_beginning(directory, every=config.checkpoint.every) if resume else Beginning()
+    beginning = find_beginning(directory, every=config.checkpoint.most_unsaved) if resume else Beginning()
     found = beginning.checkpoint
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))

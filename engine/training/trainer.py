@@ -21,7 +21,7 @@ from engine.diagnostics.alerts import Detection
 from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.held_out import held_out_metrics
 from engine.diagnostics.mutual_information import SmoothedZScore
-from engine.errors import ConfigError, EnvironmentFault
+from engine.errors import ConfigError, EnvironmentFault, RetryableFault
 from engine.events import (
     Change,
     CheckpointReason,
@@ -35,9 +35,9 @@ from engine.rollout.batching import Batch, collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.types import Trajectory
 from engine.training.backend import Backend
-from engine.training.checkpoint import Progress
+from engine.training.checkpoint_state import Progress
 from engine.training.control import Control, Interrupted, RequestedSettings, StopRequested
-from engine.training.credit import with_normalized_scores
+from engine.training.credit import credited_tokens, with_normalized_scores
 from engine.training.evaluator import evaluate, evaluated_weights
 from engine.training.group_filter import keep_groups, kept_by_environment
 from engine.training.group_record import group_record
@@ -112,6 +112,11 @@ class Trainer:
             raise
         except StopRequested:
             self._finish(RunFinished(step=self.progress.step, outcome="stopped", reason="Stopped on request."))
+        except RetryableFault:
+            raise  # what would write is gone, or hangs
+        except (Exception, SystemExit) as error:  # an environment may call sys.exit
+            self.saver.finish_despite(error)
+            raise
         finally:
             self.rollouts.close()
 
@@ -173,7 +178,7 @@ class Trainer:
 
         # 6. record
         with self._timed("capture", times):
-            credited = _credited(trajectories, [usable[row] for row in rows.tolist()], advantages)
+            credited = credited_tokens(trajectories, [usable[row] for row in rows.tolist()], advantages)
             decided = {index: index in credited for index in usable} if self.config.filter.selects else {}
             recording = self.events.room.write(lambda: self.recorder.training(step, trajectories, credited, decided))
         seconds = time.monotonic() - started
@@ -273,6 +278,7 @@ class Trainer:
         request."""
         self._poll_requests()
         if self.control.paused:
+            self._finish_saving()
             self._announce("paused", self.progress.step)
             while self.control.paused:
                 self._poll_requests()
@@ -282,6 +288,7 @@ class Trainer:
     def _poll_requests(self) -> None:
         for step, results in take(self.directory, self.events, last_step=self.progress.step).items():
             self.progress.held_out.setdefault(str(step), success_of(results))
+        self.saver.poll()
         if self.control.take_checkpoint_request():
             self._save("request")
         self.control.poll()
@@ -321,6 +328,14 @@ class Trainer:
         if self.saver.is_due():
             with self._phase("checkpoint", self.between, self.progress.step):
                 self.saver.save(reason, first_signs=self.detectors.may_begin(self.progress.step))
+        elif reason == "final":
+            self._finish_saving()
+
+    def _finish_saving(self) -> None:
+        """Waits for what is written in the background."""
+        if self.saver.is_writing():
+            with self._phase("checkpoint", self.between, self.progress.step):
+                self.saver.finish()
 
     def _finish(self, ending: RunFinished) -> None:
         self._save("final")
@@ -374,15 +389,3 @@ def _why_skipped(batch: Batch) -> str:
     if len(batch):
         return "The filter kept no group: no group's returns differ enough."
     return "No trajectory can be trained on: environments failed, or prompts left no room for a response."
-
-
-def _credited(trajectories: list[Trajectory], rows: list[int], advantages: Tensor | None) -> dict[int, list[float]]:
-    """The advantages of each token of the trajectories trained on, by their index in the step."""
-    if advantages is None:
-        return {}
-    return {index: _padded(advantages[row], len(trajectories[index].ids)) for row, index in enumerate(rows)}
-
-
-def _padded(advantages: Tensor, length: int) -> list[float]:
-    values: list[float] = advantages[:length].tolist()
-    return values + [0.0] * (length - len(values))

@@ -29,6 +29,32 @@ def test_a_moving_average_is_four_bytes_more_for_each_weight_that_trains() -> No
     assert of_learner(average=True, lora_rank=1).average == of_learner(lora_rank=1).moments // 2
 
 
+def test_a_checkpoint_in_the_background_is_written_from_a_copy() -> None:
+    # the model, 4 bytes for each of 236 weights, and 8 of moments
+    found = of_learner(background="always")
+    assert found.copy == 4 * 236 + 8 * 236
+    assert found.total == of_learner().total + found.copy
+    # on a GPU it is in main memory, which held the model before
+    on_a_gpu = of_learner(background="always", gpu=True)
+    assert (on_a_gpu.copy, on_a_gpu.host) == (0, 12 * 236)
+    # the average of all weights is one of them, and that of an adapter has a merged model
+    assert of_learner(background="always", average=True).copy == 16 * 236
+    # of rank 2 it has 128 weights: itself, its average and its moments
+    assert of_learner(background="always", average=True, lora_rank=2).copy == 2 * 4 * 236 + (4 + 4 + 8) * 128
+    # the critic's body and head are saved with their moments
+    assert of_learner(background="always", critic=True).copy == 12 * 236 + 12 * (196 + 5)
+
+
+def test_a_copy_for_which_memory_is_not_needed_is_not_counted() -> None:
+    small = of_learner(background="auto")
+    assert (small.copy, small.copy_if_free, small.total) == (0, 0, of_learner().total)
+    large = learner_memory(
+        replace(decoder(), weights={"embedding": (50_000_001, 1)}), tokens=1, sampled=1, background="auto"
+    )
+    assert (large.copy, large.copy_if_free) == (0, 12 * 50_000_001)
+    assert of_learner(learners=2, background="always").copy == 0
+
+
 def test_three_learners_have_a_third_of_each_weights_first_axis_rounded_up() -> None:
     # embedding and head 4 x 4 each, queries and answer 2 x 4, keys and values 1 x 4, gate and up 3 x 4, down 2 x 8,
     # norms 2

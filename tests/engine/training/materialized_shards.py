@@ -19,7 +19,7 @@ from engine.policies.loading import load_model
 from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training import checkpoint
-from engine.training.checkpoint import Progress
+from engine.training.checkpoint_state import Progress
 from engine.training.learner import Learner
 from engine.training.sharding import Sharded
 from tests.engine.models import words

@@ -16,6 +16,7 @@ from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import adapted, adapter_off, add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import load_model
 from engine.training import checkpoint
+from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
@@ -125,7 +126,7 @@ def test_a_model_whose_head_is_its_embedding_is_saved_with_its_update(tmp_path: 
     add_adapter(model, config.model.lora)
     for layer in adapted(model).values():
         torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
-    saved = checkpoint.save(tmp_path, model, words(), Learner(model, config), checkpoint.Progress(step=1))
+    saved = checkpoint.save(tmp_path, words(), LiveState(Learner(model, config), Progress(step=1)))
     torch.testing.assert_close(logits(load_model(str(saved / "model"))[0]), logits(model), atol=1e-4, rtol=1e-4)
     with pytest.raises(ModelError, match="shares its weights with the embedding"):
         add_adapter(small_model(tied=True), LoraSection(rank=4, targets="lm_head"))

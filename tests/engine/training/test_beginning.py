@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.config.watching import CheckpointConfig
 from engine.errors import CheckpointError
 from engine.events import MACHINES
 from engine.training.beginning import find_beginning
@@ -97,6 +98,11 @@ def test_a_run_whose_checkpoints_were_deleted_does_not_begin_again(run: Path) ->
 def test_a_run_that_was_killed_before_its_first_scheduled_checkpoint_begins_again(run: Path) -> None:
     forget_checkpoints(run)
     assert beginning_of(run, every=3) == ""
+
+
+def test_a_run_may_be_killed_while_its_first_checkpoint_is_written_in_the_background() -> None:
+    sections = [CheckpointConfig(every=5, background=background) for background in ("never", "auto", "always")]
+    assert [section.most_unsaved for section in sections] == [5, 10, 10]
 
 
 @pytest.mark.parametrize("every", [0, 2])

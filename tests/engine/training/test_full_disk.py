@@ -47,12 +47,12 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def start(model: Path, directory: Path) -> subprocess.Popen[bytes]:
+def start(model: Path, directory: Path, background: str) -> subprocess.Popen[bytes]:
     directory.mkdir()
     config = run_config(
         model,
         steps=400,
-        checkpoint={"every": 2, "keep": 1},
+        checkpoint={"every": 2, "keep": 1, "background": background},
         capture={"keep_steps": 2},
         evaluation={"every": 0, "at_start": False, "final_episodes": 4},
     )
@@ -77,9 +77,12 @@ def wait_until_it_waits(directory: Path, process: subprocess.Popen[bytes]) -> in
 
 
 @pytest.mark.slow
-def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint(tmp_path: Path, disk: Path) -> None:
+@pytest.mark.parametrize("background", ["never", "always"])
+def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint(
+    tmp_path: Path, disk: Path, background: str
+) -> None:
     directory = disk / "run"
-    process = start(save_small_model(tmp_path / "model"), directory)
+    process = start(save_small_model(tmp_path / "model"), directory, background)
     try:
         wait_for_step(directory, 3, process)
         filler = fill(disk)
@@ -99,11 +102,12 @@ def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("background", ["never", "always"])
 def test_a_run_that_waits_for_room_can_be_interrupted_and_resumes_from_its_checkpoint(
-    tmp_path: Path, disk: Path
+    tmp_path: Path, disk: Path, background: str
 ) -> None:
     directory = disk / "run"
-    process = start(save_small_model(tmp_path / "model"), directory)
+    process = start(save_small_model(tmp_path / "model"), directory, background)
     try:
         wait_for_step(directory, 3, process)
         filler = fill(disk)
