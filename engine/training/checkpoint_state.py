@@ -130,12 +130,12 @@ def _whole_models(learner: Learner) -> Models:
     yield MODEL, weights
     if learner.average is not None:
         trained, average = learner.average.trained, learner.average.average
-        by_place = {weight.data_ptr(): average[name] for name, weight in trained.items()}
-        yield AVERAGED, {name: by_place.get(weight.data_ptr(), weight) for name, weight in weights.items()}
+        by_address = {weight.data_ptr(): average[name] for name, weight in trained.items()}
+        yield AVERAGED, {name: by_address.get(weight.data_ptr(), weight) for name, weight in weights.items()}
 
 
 class Copies:
-    """Copies of tensors in main memory. Tensors in the same place, such as tied weights, share one."""
+    """Copies of tensors in main memory. Tensors at the same address, such as tied weights, share one."""
 
     def __init__(self, learner: Learner) -> None:
         model, average = learner.model, learner.average
@@ -145,10 +145,10 @@ class Copies:
         self._made: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
 
     def of(self, tensor: Tensor) -> Tensor:
-        place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
-        if place not in self._made:  # kept with its copy, so that nothing else comes into its place
-            self._made[place] = (tensor, tensor.detach().to("cpu", copy=True))
-        return self._made[place][1]
+        address = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+        if address not in self._made:  # kept with its copy, so that no other tensor gets its address
+            self._made[address] = (tensor, tensor.detach().to("cpu", copy=True))
+        return self._made[address][1]
 
     def of_weight(self, weight: Tensor) -> Tensor:
         """Frozen weights in main memory need no copy, and merged ones were just computed."""

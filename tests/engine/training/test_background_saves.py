@@ -19,6 +19,7 @@ import torch
 
 from engine.events import Event
 from engine.main_memory import free_memory
+from engine.policies.loading import load_model
 from engine.training import background_save, checkpoint
 from engine.training.background_save import BackgroundSaves
 from engine.training.checkpoint_folder import checkpoints, is_valid
@@ -287,7 +288,7 @@ def test_a_write_that_failed_is_made_again_from_the_same_copy(tmp_path: Path) ->
     before = {name: weight.clone() for name, weight in learner.model.state_dict().items()}
     update(learner, made_up_batch(seed=1))
     (tmp_path / ".step_1.part").unlink()
-    state = checkpoint.load_model(str(write.result() / "model"))[0].state_dict()
+    state = load_model(str(write.result() / "model"))[0].state_dict()
     assert all(torch.equal(state[name], weight) for name, weight in before.items())
 
 
