@@ -3,14 +3,15 @@
 Compare opens 10 runs of 10,000 steps, of one configuration and ten seeds, with 10 charts; each metric has one step that
 stands out: once with the server having read none of them, once again. *All metrics* opens a run of 500 steps that has
 1,000 metrics. A page counts as drawn when every chart in view has its lines and two frames have passed; the first time,
-with nothing of the site in the browser yet, is measured separately. Rows are generated, in a new SQLite database; the
+with nothing of the site in the browser yet, is measured separately. Rows are generated, in a new database; the
 server runs in this process. Needs Chromium.
 
-    python -m benchmarks.charts
+    python -m benchmarks.charts [--postgres]
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import math
@@ -23,7 +24,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.ingestion import prepare_site
+from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
 from benchmarks.reader_opening import server, session
 from tests.e2e.chromium import CHROMIUM, FLAGS
 
@@ -48,11 +49,15 @@ WATCH = """window.whenDrawn = (within, lines) => new Promise((resolve) => {
 def main() -> int:
     if CHROMIUM is None:
         raise SystemExit("Chromium is not on the PATH: apt install chromium")
-    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres), contextlib.ExitStack() as stack:
         prepare_site(Path(scratch))
         names = [f"area/metric_{number}" for number in range(KEYS)]
         runs = [fill(f"long-{number}", STEPS, names[:CHARTS]) for number in range(RUNS)]
         wide, cookie = fill("wide", KEY_STEPS, names), session()
+        analyze()
         origin = stack.enter_context(server())
         playwright = stack.enter_context(sync_playwright())
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -67,7 +72,7 @@ def main() -> int:
             "all_metrics_1000": opening(context.new_page(), f"/runs/{wide}/#metrics", "#view-metrics", lines=1),
         }
         browser.close()
-    sys.stdout.write(json.dumps({"benchmark": "charts", **result}) + "\n")
+    sys.stdout.write(json.dumps({"benchmark": "charts", "database": vendor(), **result}) + "\n")
     return 0
 
 

@@ -155,7 +155,7 @@ def value(name: str, step: int) -> float:
 @contextlib.contextmanager
 def starboard(scratch: Path) -> Iterator[Tracker]:
     """Our site as `make run` serves it, without worker and Redis."""
-    from benchmarks.ingestion import prepare_site
+    from benchmarks.databases import prepare_site
     from benchmarks.reader_opening import session
 
     port = free_port()

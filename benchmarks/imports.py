@@ -1,13 +1,14 @@
 """An upload of 20,000 rollouts: seconds of the request, until the run is there, and until all its rows are.
 
-The request is the form's, through all of the site's middleware, into a new SQLite database (or `DATABASE_URL`); the
-import is played as a worker plays it, by an engine process, and its run is indexed.
+The request is the form's, through all of the site's middleware, into a new database; the import is played as
+a worker plays it, by an engine process, and its run is indexed.
 
-    python -m benchmarks.imports
+    python -m benchmarks.imports [--postgres]
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import sys
@@ -16,14 +17,17 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks.ingestion import prepare_site
+from benchmarks.databases import add_option, database, prepare_site
 
 LINES, GROUPS, STEPS = 20_000, 16, 50
 THOUGHT = "The goal is two columns to the right, and the hole below must be avoided. " * 4
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as scratch:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
         prepare_site(Path(scratch))
         result = measure()
     sys.stdout.write(json.dumps({"benchmark": "imports", "lines": LINES, **result}) + "\n")

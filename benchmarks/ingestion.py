@@ -1,16 +1,15 @@
 """Metric values a second, from an engine's file to committed rows, by one worker: 400 steps of 120 metrics.
 
-The rows are those that pages read, written by the worker's own bridge into a new SQLite database (or `DATABASE_URL`).
-For comparison in the same run: the same values with the standard library alone, one narrow row a value,
-committed once a step.
+The rows are those that pages read, written by the worker's own bridge into a new database. For comparison in the same
+run: the same values into SQLite with the standard library alone, one narrow row a value, committed once a step.
 
-    python -m benchmarks.ingestion
+    python -m benchmarks.ingestion [--postgres]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import sqlite3
 import statistics
 import sys
@@ -19,28 +18,23 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.databases import add_option, database, prepare_site, vendor
+
 STEPS, METRICS, REPEATS = 400, 120, 5
 VALUES = STEPS * METRICS
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory() as scratch:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
         prepare_site(Path(scratch))
         ours = statistics.median(VALUES / ingest(repeat) for repeat in range(REPEATS))
         narrow = statistics.median(VALUES / narrow_rows(Path(scratch) / f"{n}.sqlite3") for n in range(REPEATS))
     result = {"values_per_second": round(ours), "narrow_rows": round(narrow), "ratio": round(ours / narrow, 2)}
-    sys.stdout.write(json.dumps({"benchmark": "ingestion", **result}) + "\n")
+    sys.stdout.write(json.dumps({"benchmark": "ingestion", "database": vendor(), **result}) + "\n")
     return 0
-
-
-def prepare_site(scratch: Path) -> None:
-    os.environ |= {"STARBOARD_DATA_DIR": str(scratch / "site"), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
-    (scratch / "site").mkdir()
-    import django
-    from django.core.management import call_command
-
-    django.setup()
-    call_command("migrate", verbosity=0)
 
 
 def ingest(repeat: int) -> float:

@@ -12,7 +12,7 @@ loopback, each in a process of its own, and take turns, `--rounds` times:
 For each: the median of our milliseconds and of MLflow's, and of the rounds' ratios with the lowest and the highest.
 
     make setup-trackers
-    python -m benchmarks.lists_against_mlflow [--rounds N] [--runs N]
+    python -m benchmarks.lists_against_mlflow [--rounds N] [--runs N] [--postgres]
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, TimeoutError, sync_playwright
 
+from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
 from benchmarks.first_load import ROOT, TRACKERS_PYTHON, WATCH, free_port, process
 from tests.e2e.chromium import CHROMIUM, FLAGS
 
@@ -78,10 +79,11 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--minutes", type=float, default=4, help="after which no further round begins")
     parser.add_argument("--trackers-python", default=str(TRACKERS_PYTHON), help="the interpreter that has MLflow")
+    add_option(parser)
     options = parser.parse_args()
     if CHROMIUM is None:
         raise SystemExit("Chromium is not on the PATH: apt install chromium")
-    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres), contextlib.ExitStack() as stack:
         ours = stack.enter_context(starboard(Path(scratch), options.runs))
         theirs = stack.enter_context(mlflow(options.trackers_python, Path(scratch)))
         tools = {"starboard": ours, "mlflow": theirs}
@@ -95,7 +97,13 @@ def main() -> int:
         browser.close()
     counted = rounds[1:]
     result = {name: summary([one[name] for one in counted]) for name in counted[0]}
-    found = {"benchmark": "lists_against_mlflow", "runs": options.runs, "rounds": len(counted), **result}
+    found = {
+        "benchmark": "lists_against_mlflow",
+        "database": vendor(),
+        "runs": options.runs,
+        "rounds": len(counted),
+        **result,
+    }
     sys.stdout.write(json.dumps(found) + "\n")
     return 0
 
@@ -168,7 +176,6 @@ def drawn(context: BrowserContext, view: View) -> float:
 @contextlib.contextmanager
 def starboard(scratch: Path, count: int) -> Iterator[Tool]:
     """Our site as `make run` serves it, without worker and Redis. Writes the runs for MLflow to `runs.jsonl`."""
-    from benchmarks.ingestion import prepare_site
     from benchmarks.reader_opening import session
     from benchmarks.recording import a_token
     from benchmarks.run_lists import fill
@@ -178,6 +185,7 @@ def starboard(scratch: Path, count: int) -> Iterator[Tool]:
     prepare_site(scratch)
     fill(count)
     compared = with_curves()
+    analyze()
     with (scratch / "runs.jsonl").open("w") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in as_rows())
     origin, cookie, token = f"http://127.0.0.1:{port}", session(), a_token("reader")

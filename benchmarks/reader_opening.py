@@ -25,7 +25,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.ingestion import prepare_site
+from benchmarks.databases import prepare_site
 from tests.e2e.chromium import CHROMIUM, FLAGS
 
 REPEATS = 7

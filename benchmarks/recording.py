@@ -7,7 +7,7 @@ processor's, and values a second if nothing else is done, until the client says 
 have `.venv-trackers`; all take turns, `--rounds` times, each in a process of its own.
 
     make setup-trackers
-    python -m benchmarks.recording [--rounds N]
+    python -m benchmarks.recording [--rounds N] [--postgres]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.databases import add_option, database, prepare_site
 from benchmarks.first_load import ROOT, TRACKERS_PYTHON, free_port, process
 from benchmarks.recording_clients import STEPS, VALUES
 
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="times that each is measured, in turn")
     parser.add_argument("--trackers-python", default=str(TRACKERS_PYTHON), help="the interpreter that has the rivals")
     parser.add_argument("--only", default="", help="clients, separated by commas; by default all that are there")
+    add_option(parser)
     options = parser.parse_args()
     clients = {"starboard": "starboard"}
     if Path(options.trackers_python).exists():
@@ -44,7 +46,7 @@ def main() -> int:
     if options.only:
         clients = {name: clients[name] for name in options.only.split(",")}
     found: dict[str, list[dict[str, float]]] = {}
-    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres), contextlib.ExitStack() as stack:
         addresses = {
             name: stack.enter_context(SERVERS[name](options.trackers_python, Path(scratch) / name))
             for name in dict.fromkeys(clients.values())
@@ -81,8 +83,6 @@ def in_a_process(python: str, client: str, address: str, scratch: Path) -> dict[
 @contextlib.contextmanager
 def starboard(_: str, folder: Path) -> Iterator[str]:
     """Our site as `make run` serves it, without a worker, since arrival is what is measured."""
-    from benchmarks.ingestion import prepare_site
-
     folder.mkdir()
     port = free_port()
     os.environ |= {"PORT": str(port), "STARBOARD_API_INGESTS_PER_MINUTE": "100000"}

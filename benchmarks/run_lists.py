@@ -1,11 +1,11 @@
 """How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with an evaluation of
 its own and one on a suite.
 
-The rows are made up and saved in a new SQLite database (or `DATABASE_URL`): finished runs of eight presets, three
+The rows are made up and saved in a new database: finished runs of eight presets, three
 environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site
 except the socket.
 
-    python -m benchmarks.run_lists [--runs N]
+    python -m benchmarks.run_lists [--runs N] [--postgres]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ingestion import prepare_site
+from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
 from benchmarks.leaderboard_entries import fill_board
 from engine.statistics.proportions import wilson
 
@@ -54,12 +54,15 @@ PAGES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10_000)
+    add_option(parser)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
         prepare_site(Path(scratch))
         fill(options.runs)
+        analyze()
         milliseconds = {name: page_milliseconds(address) for name, address in PAGES.items()}
-    sys.stdout.write(json.dumps({"benchmark": "run_lists", "runs": options.runs, "milliseconds": milliseconds}) + "\n")
+    result = {"database": vendor(), "runs": options.runs, "milliseconds": milliseconds}
+    sys.stdout.write(json.dumps({"benchmark": "run_lists", **result}) + "\n")
     return 0
 
 

@@ -1,10 +1,10 @@
 """How long the server takes for a page of trajectories: of a run's 50,000, and of all 100,000 over many runs.
 
-Generated rows and texts are saved in a new SQLite database (or `DATABASE_URL`): one run with half of them,
+Generated rows and texts are saved in a new database: one run with half of them,
 and 25 runs that share the rest. Each page, filtered, sorted or searched, is requested through the whole
 site except the socket; the slowest page counts.
 
-    python -m benchmarks.trajectory_list [--rows N]
+    python -m benchmarks.trajectory_list [--rows N] [--postgres]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ingestion import prepare_site
+from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
 
 GROUP, STEP, REPEATS, OTHERS = 8, 128, 7, 25
 SENTENCE = "the player goal hole ice is near far left right up down row column so then go on past free way from here"
@@ -47,16 +47,18 @@ PAGES_OF_ALL = PAGES | {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000)
+    add_option(parser)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
         prepare_site(Path(scratch))
         run = fill("bench", options.rows)
         for number in range(OTHERS):
             fill(f"other-{number}", options.rows // OTHERS)
+        analyze()
         milliseconds = {name: page_milliseconds(f"/runs/{run.pk}", query) for name, query in PAGES.items()}
         milliseconds |= {f"all_{name}": page_milliseconds("", query) for name, query in PAGES_OF_ALL.items()}
     worst = max(milliseconds, key=lambda name: milliseconds[name])
-    result = {"rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
+    result = {"database": vendor(), "rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
     sys.stdout.write(json.dumps({"benchmark": "trajectory_list", **result}) + "\n")
     return 0
 

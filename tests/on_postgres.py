@@ -51,23 +51,44 @@ def find_programs() -> Path | None:
 @contextlib.contextmanager
 def server(folder: Path) -> Iterator[str]:
     """The `DATABASE_URL` of a server that runs during the block."""
-    user = "postgres" if os.geteuid() == 0 else None
-    home = Path(tempfile.mkdtemp(prefix="starboard-postgres-"))
-    if user:
-        shutil.chown(home, user)
-    data, port = str(home / "data"), free_port()
+    with PostgreSQL(folder) as one:
+        yield one.url
 
-    def run(*command: str) -> None:
-        subprocess.run(command, user=user, cwd=home, stdout=subprocess.DEVNULL, check=True)
 
-    run(str(folder / "initdb"), "-D", data, "-A", "trust", "-U", "postgres")
-    settings = f"-p {port} -k {home} -c listen_addresses=127.0.0.1 -c fsync=off"
-    run(str(folder / "pg_ctl"), "-D", data, "-o", settings, "-l", str(home / "log"), "-w", "start")
-    try:
-        yield f"postgres://postgres@127.0.0.1:{port}/postgres"
-    finally:
-        run(str(folder / "pg_ctl"), "-D", data, "-m", "immediate", "-w", "stop")
-        shutil.rmtree(home, ignore_errors=True)
+class PostgreSQL:
+    """`with PostgreSQL(folder) as one:` is a new server, whose programs are in `folder`. Only a `durable` one waits for
+    the disk."""
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        self.folder, self.durable, self.port = folder, durable, free_port()
+        self.user = "postgres" if os.geteuid() == 0 else None
+        self.home = Path(tempfile.mkdtemp(prefix="starboard-postgres-"))
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+
+    def __enter__(self) -> PostgreSQL:
+        if self.user:
+            shutil.chown(self.home, self.user)
+        self._run("initdb", "-A", "trust", "-U", "postgres")
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with contextlib.suppress(subprocess.CalledProcessError):  # it may have been stopped already
+            self.stop("immediate")
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def start(self) -> None:
+        fsync = "on" if self.durable else "off"
+        settings = f"-p {self.port} -k {self.home} -c listen_addresses=127.0.0.1 -c fsync={fsync}"
+        self._run("pg_ctl", "-o", settings, "-l", str(self.home / "log"), "-w", "start")
+
+    def stop(self, mode: str) -> None:
+        """`fast` rolls back what is open and ends; `immediate` ends as in a crash."""
+        self._run("pg_ctl", "-m", mode, "-w", "stop")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.folder / program), "-D", str(self.home / "data"), *arguments]
+        subprocess.run(command, user=self.user, cwd=self.home, stdout=subprocess.DEVNULL, check=True)
 
 
 if __name__ == "__main__":

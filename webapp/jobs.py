@@ -11,9 +11,10 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.dispatch import Signal
+from django.dispatch import Signal, receiver
 from django.utils import timezone
 
+from engine.reservations import release, reserve
 from webapp.broker import send_task
 
 
@@ -30,6 +31,11 @@ LIVE = (JobState.QUEUED, JobState.RUNNING)
 
 
 job_ended = Signal()  # with `job`, whose row has been written; in the transaction that ended it, if there is one
+
+
+@receiver(job_ended)
+def _release_checkpoint(job: Job, **_: object) -> None:
+    job.release_checkpoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,24 @@ class Job(models.Model):
     @property
     def is_live(self) -> bool:
         return self.state in LIVE
+
+    def needed_checkpoint(self) -> tuple[Path, int] | None:
+        """The folder of a run's checkpoints, and the step of the one that it cannot do without."""
+        return None
+
+    def reserve_checkpoint(self) -> bool:
+        """Until its end the engine of the run does not remove what it needs; False if that is gone already."""
+        needed = self.needed_checkpoint()
+        return needed is None or reserve(*needed, self.marker)
+
+    def release_checkpoint(self) -> None:
+        if (needed := self.needed_checkpoint()) is not None:
+            release(*needed, self.marker)
+
+    @property
+    def marker(self) -> str:
+        """Its name beside a checkpoint that it needs."""
+        return f"{self._meta.label}.{self.pk}"
 
     @classmethod
     def lanes(cls) -> list[Lane]:

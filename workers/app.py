@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
+from celery.schedules import schedule
 from django.conf import settings
 from kombu import Exchange, Queue
 
@@ -50,6 +53,20 @@ def broker_url(redis_url: str) -> str:
     return f"redis+socket://{parts.path}?virtual_host={database}"
 
 
+_BEGAN = datetime.now(UTC), time.monotonic()
+
+
+def steady_now() -> datetime:
+    """The time by a clock that never jumps, so that periodic tasks do not stop for a day that the wall clock is set
+    back."""
+    wall, monotonic = _BEGAN
+    return wall + timedelta(seconds=time.monotonic() - monotonic)
+
+
+def every(seconds: float) -> schedule:
+    return schedule(timedelta(seconds=seconds), nowfun=steady_now)
+
+
 app = Celery("starboard", include=["workers.tasks", "workers.deliveries", "workers.clock", "workers.presence"])
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
@@ -89,21 +106,25 @@ app.conf.update(
     beat_schedule={
         "adopt_unsupervised_runs": {
             "task": ADOPT,
-            "schedule": ADOPT_SECONDS,
+            "schedule": every(ADOPT_SECONDS),
             "options": {"expires": 2 * ADOPT_SECONDS},
         },
-        "deliver": {"task": DELIVER, "schedule": DELIVER_SECONDS, "options": {"expires": DELIVER_SECONDS}},
+        "deliver": {"task": DELIVER, "schedule": every(DELIVER_SECONDS), "options": {"expires": DELIVER_SECONDS}},
         "measure_environments": {
             "task": MEASURE,
-            "schedule": MEASURE_SECONDS,
+            "schedule": every(MEASURE_SECONDS),
             "options": {"expires": MEASURE_SECONDS},
         },
         "copy_runs": {
             "task": COPY_RUNS,
-            "schedule": COPY_SECONDS,
+            "schedule": every(COPY_SECONDS),
             "options": {"expires": COPY_SECONDS},
         },
-        "housekeep": {"task": HOUSEKEEP, "schedule": HOUSEKEEP_SECONDS, "options": {"expires": HOUSEKEEP_SECONDS}},
+        "housekeep": {
+            "task": HOUSEKEEP,
+            "schedule": every(HOUSEKEEP_SECONDS),
+            "options": {"expires": HOUSEKEEP_SECONDS},
+        },
     },
     timezone="UTC",
 )

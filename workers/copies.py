@@ -23,12 +23,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.errors import StarboardError
+from engine.reservations import FOLDER
 from webapp.copies.models import CopyState, StoredCopy
 from webapp.jobs import LIVE
 from webapp.runs.models import Run
 from webapp.runs.states import TERMINAL
 from webapp.updates import publish_run
-from webapp.whatif.models import WhatIf
 from workers import lease
 from workers.bucket import Bucket, BucketError, the_bucket
 
@@ -84,8 +84,9 @@ def store(run: Run, bucket: Bucket) -> StoredCopy:
 
 def free(run: Run, bucket: Bucket) -> int:
     """Removes trajectories and checkpoints here, after the bucket was seen to have them; bytes that were removed."""
-    if WhatIf.objects.filter(run=run, state__in=LIVE).exists():
-        raise BucketError(f"A what-if of {run.name} is in progress.", remedy="Free its files when that has ended.")
+    for rows in (run.what_ifs, run.evaluation_requests, run.suite_evaluations):
+        if (job := rows.filter(state__in=LIVE).first()) is not None:
+            raise BucketError(f"{run.name} is in use by its {job}.", remedy="Free its files when that has ended.")
     copy = store(run, bucket)
     stored = _stored(run, bucket)
     changed = [one.path for one in _files(run.directory) if stored.get(one.path) != one]
@@ -193,7 +194,7 @@ def _files(directory: Path) -> Iterator[File]:
         for name in sorted(found):
             path = Path(folder, name)
             relative = str(path.relative_to(directory))
-            if relative not in NOT_COPIED and path.is_file() and not path.is_symlink():
+            if relative not in NOT_COPIED and FOLDER not in path.parts and path.is_file() and not path.is_symlink():
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                 yield File(path=relative, size=path.stat().st_size, sha256=digest)

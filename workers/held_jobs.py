@@ -14,7 +14,6 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from datetime import timedelta
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from django.db import transaction
@@ -25,6 +24,7 @@ from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers import lease
 from workers.process import engine_start, start, sweep
+from workers.sightings import jobs
 from workers.tail import log_tail, why_it_ended
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class HeldJob(ABC, Generic[AnyJob]):
 
     @classmethod
     def fail_abandoned(cls) -> None:
-        """Ends those whose worker no longer exists."""
+        """Ends those whose worker no longer exists: with proof, or because it would have ended them by now."""
         for job in cls.model._default_manager.filter(state=JobState.RUNNING):
             held = cls(job)
             if held._is_overdue() or lease.holder_is_dead(job.process.get("holder", "")):
@@ -181,8 +181,8 @@ class HeldJob(ABC, Generic[AnyJob]):
         return self.lost("The worker was shut down.") if shutdown else None
 
     def _is_overdue(self) -> bool:
-        longest = timedelta(seconds=self.seconds() + 2 * SWEEP_SECONDS)
-        return self.job.started_at is not None and self.job.started_at < timezone.now() - longest
+        longest = self.seconds() + 2 * SWEEP_SECONDS
+        return jobs.see(f"{self.model.NOUN} {self.job.pk}", self.job.process["cookie"], longest)
 
     def _end(self, outcome: Outcome) -> None:
         held = {"state": JobState.RUNNING, "process": self.job.process}  # no other worker has it by now

@@ -1,29 +1,49 @@
-"""Removes rows of pruned checkpoints, expired sessions, directories of deleted runs and leftover uploads, and empties
-SQLite's log."""
+"""Removes rows of pruned checkpoints, reservations that nobody needs, expired sessions, directories of deleted runs and
+leftover uploads, and empties SQLite's log."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
+from engine.reservations import markers
+from webapp.jobs import LIVE
 from webapp.run_pages import removal
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.bridge import drop_lost_checkpoints
 from workers.imports import remove_orphans
+from workers.job_kinds import KINDS
 
 log = logging.getLogger(__name__)
+
+RECENT_SECONDS = 600.0  # in which the row of a new job may not be there yet
 
 
 def run_housekeeping() -> None:
     for run in Run.objects.filter(state__in=SUPERVISED):
         drop_lost_checkpoints(run)
+        release_checkpoints(run)
     call_command("clearsessions")
     removal.sweep()
     remove_orphans()
     empty_write_ahead_log()
+
+
+def release_checkpoints(run: Run) -> None:
+    """Of jobs that are over or gone: whatever ended them may have been killed before it could."""
+    for marker, job in markers(run.directory / "checkpoints"):
+        label, _, pk = job.rpartition(".")
+        if time.time() - marker.stat().st_mtime > RECENT_SECONDS and not is_live(label, pk):
+            marker.unlink(missing_ok=True)
+
+
+def is_live(label: str, pk: str) -> bool:
+    kind = next((kind.model for kind in KINDS if kind.model._meta.label == label), None)
+    return kind is not None and kind._default_manager.filter(pk=pk, state__in=LIVE).exists()
 
 
 def empty_write_ahead_log() -> None:

@@ -23,7 +23,7 @@ from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers.limits import Limits, current_limits
 from workers.process import host, read_stat
-from workers.sightings import of_this_worker
+from workers.sightings import leases
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def unheld_runs(among: Q = LIVE) -> list[str]:
 def _is_free(run: Run, limits: Limits) -> bool:
     if run.lease_expires is None or holder_is_dead(run.lease_holder):
         return True
-    return of_this_worker.see(run.pk, (run.epoch, run.lease_expires), limits.lease)
+    return leases.see(run.pk, (run.epoch, run.lease_expires), limits.lease)
 
 
 def seize(run_id: str, limits: Limits | None = None) -> int:

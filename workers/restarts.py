@@ -1,4 +1,4 @@
-"""Whether a run restarts by itself after a failure: as often as its budget allows, and not in a loop.
+"""Whether a run restarts by itself after a failure: as often as its budget allows, after a pause, and not in a loop.
 
 A retryable failure is one that a restart from the newest checkpoint may survive. Each is recorded in the run's row.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any, TypedDict
-
-from django.utils import timezone
 
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 from workers.endings import Ending
+from workers.sightings import restarts
 
 FRUITLESS_IN_A_ROW = 2
 LONGEST_REASON = 400
@@ -50,9 +48,17 @@ def after_fault(
     return again, {
         "faults": _kept([*run.faults, fault]),
         "restarts": fault["restart"],
-        "restart_at": timezone.now() + timedelta(seconds=pause),
+        "restart_pause": pause,
         "wait_reason": f"Restarts {pause:g} s after the failure: restart {fault['restart']} of {fault['budget']}",
     }
+
+
+def end_pauses() -> None:
+    """Of the runs that this worker has seen waiting for as long as their pause is."""
+    waiting = Run.objects.filter(state=RunState.QUEUED, restart_pause__gt=0)
+    for pk, attempt, pause in waiting.values_list("pk", "attempt", "restart_pause"):
+        if pause and restarts.see(pk, attempt, pause):
+            waiting.filter(pk=pk, attempt=attempt).update(restart_pause=0)
 
 
 def _fault(run: Run, ending: Ending, *, progressed: bool) -> Fault:

@@ -1,4 +1,9 @@
-"""For how long this process has seen each lease unchanged, by its monotonic clock."""
+"""For how long this process has seen something unchanged, by its monotonic clock: a lease that is not renewed, a run
+that waits for its restart, a job that is being played.
+
+Wall clocks jump, and those of two machines differ. So what has to last for some time, and is not this process's own,
+is timed from where this process saw it first. A new process begins again.
+"""
 
 from __future__ import annotations
 
@@ -6,43 +11,38 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from workers.app import ADOPT_SECONDS
-
-Renewal = tuple[int, datetime]  # the epoch of a lease, and its expiry as written at its last renewal
 
 
 @dataclass(slots=True)
 class Sighting:
-    renewal: Renewal
+    value: object
     first: float
     newest: float
+    farthest: float  # seconds to the next sighting
 
 
 class Sightings:
-    """A lease has expired once it was seen unchanged for its whole duration.
-
-    Sightings with a long gap count for nothing: this process itself was suspended in between, perhaps with all
-    others, and the holder has to have time for its next renewal.
-    """
+    """Sightings with a long gap count for nothing: this process itself was suspended in between, perhaps with all
+    others, and the holder of a lease has to have time for its next renewal."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
         self._lock = threading.Lock()
         self._seen: dict[str, Sighting] = {}
 
-    def see(self, run_id: str, renewal: Renewal, lease: float) -> bool:
-        """Whether the lease has expired."""
+    def see(self, key: str, value: object, seconds: float) -> bool:
+        """Whether `key` has been seen with this value for as long as `seconds`."""
         with self._lock:
-            now, farthest = self.clock(), max(lease, 3 * ADOPT_SECONDS)
-            self._seen = {key: seen for key, seen in self._seen.items() if now - seen.newest <= 2 * farthest}
-            seen = self._seen.get(run_id)
-            if seen is None or seen.renewal != renewal or now - seen.newest > farthest:
-                self._seen[run_id] = Sighting(renewal, first=now, newest=now)
+            now, farthest = self.clock(), max(seconds, 3 * ADOPT_SECONDS)
+            self._seen = {key: seen for key, seen in self._seen.items() if now - seen.newest <= 2 * seen.farthest}
+            seen = self._seen.get(key)
+            if seen is None or seen.value != value or now - seen.newest > farthest:
+                self._seen[key] = Sighting(value, first=now, newest=now, farthest=farthest)
                 return False
             seen.newest = now
-            return now - seen.first >= lease
+            return now - seen.first >= seconds
 
 
-of_this_worker = Sightings()
+leases, restarts, jobs = Sightings(), Sightings(), Sightings()

@@ -11,6 +11,7 @@ from webapp.runs.models import Run
 from webapp.runs.services import enqueue, move
 from webapp.runs.states import SUPERVISED, RunState
 from workers import lease
+from workers.restarts import end_pauses
 
 
 def claim(run_id: str) -> tuple[str, int] | None:
@@ -25,6 +26,7 @@ def claim(run_id: str) -> tuple[str, int] | None:
 
 def take_next() -> tuple[str, int] | None:
     """Moves the next queued run to *starting* under our lease; None if there is none, or no free slot."""
+    end_pauses()
     with transaction.atomic():
         # the lock (PostgreSQL) or the immediate transaction (SQLite) makes counting and taking one act
         list(Run.objects.select_for_update().filter(state__in=SUPERVISED).values_list("pk"))
@@ -41,6 +43,7 @@ def take_next() -> tuple[str, int] | None:
 def dispatch_next() -> None:
     """Sends each run with a free slot to a worker, and updates what the others wait for. Without a free slot, runs of
     lower priority may have to give up theirs."""
+    end_pauses()
     for run_id in queue.due():
         enqueue(run_id)
     preemption.preempt()

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
+from engine.reservations import REMOVED, remove_unless_reserved
 from engine.training.retention import kept
 
 Stamp = list[tuple[str, int, int]]
@@ -82,7 +83,8 @@ def _stamp(path: Path) -> Stamp:
 def prune(
     directory: Path, *, newest: int, before: Iterable[int], held_out: Mapping[int, float], good: Container[Path]
 ) -> set[int]:
-    """Removes all that need not be kept (`engine.training.retention.kept`) and returns the steps of the others.
+    """Removes all that need not be kept (`engine.training.retention.kept`) and are not reserved
+    (`engine.reservations`), and returns the steps of the others.
 
     Only checkpoints that are `good` count. The others are removed as soon as `newest` good ones follow.
     """
@@ -90,12 +92,11 @@ def prune(
     sound = {step for step, path in paths.items() if path in good}
     wanted = kept(sound, newest=newest, before=before, held_out=held_out)
     replaced = {step for step in paths.keys() - sound if sum(other > step for other in sound) >= newest}
-    for step in (sound - wanted) | replaced:
-        shutil.rmtree(paths[step])
-    return wanted
+    spared = {step for step in (sound - wanted) | replaced if not remove_unless_reserved(paths[step])}
+    return wanted | (spared & sound)
 
 
 def remove_partial(directory: Path) -> None:
-    """Removes what saves that were interrupted have left."""
-    for part in directory.glob(".step_*.part"):
+    """Removes what saves and removals that were interrupted have left."""
+    for part in [*directory.glob(".step_*.part"), *directory.glob(f".step_*{REMOVED}")]:
         shutil.rmtree(part, ignore_errors=True)

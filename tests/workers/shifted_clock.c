@@ -1,13 +1,15 @@
-// Shifts the wall clock of a process by SHIFT_SECONDS, for LD_PRELOAD. The monotonic clock stays, as in a real jump.
+// Shifts the wall clock of a process by SHIFT_SECONDS, for LD_PRELOAD: from its start, or from when the file SHIFT_FROM
+// is there. The monotonic clock stays, as in a real jump.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 static long shift(void) {
-  const char *seconds = getenv("SHIFT_SECONDS");
-  return seconds ? atol(seconds) : 0;
+  const char *seconds = getenv("SHIFT_SECONDS"), *from = getenv("SHIFT_FROM");
+  return seconds && (!from || !access(from, F_OK)) ? atol(seconds) : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {

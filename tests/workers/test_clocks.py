@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -68,3 +69,20 @@ def test_a_worker_with_another_wall_clock_keeps_its_own_run_and_one_that_is_kill
     workplace.kill_worker(worker)
     run = wait_for_state(run, "finished", seconds=60)
     assert seqs_in_rows(run) == [event["seq"] for event in events_in_file(run)]
+
+
+@pytest.mark.parametrize("shift", [DAY, -DAY])
+def test_a_jump_of_the_wall_clock_neither_ends_nor_prolongs_the_pause_before_a_restart(
+    workplace: Workplace, library: Path, shift: int
+) -> None:
+    pause, jump = 12.0, workplace.directory / "jump"
+    workplace.limits = {"restart_pauses": [pause]}
+    workplace.start_worker(**shifted(library, shift), SHIFT_FROM=str(jump))
+    run = workplace.submit(steps=8, crash_at=7)
+    wait_for(lambda: Run.objects.get(pk=run.pk).restart_pause == pause, what="a run that waits for its restart")
+    since = time.monotonic()
+    jump.touch()
+    wait_for(lambda: len(events_in_file(run)) and events_in_file(run)[-1]["attempt"] == 2, what="a restart")
+    # a round of the worker's scheduler comes every 5 seconds, and the engine takes some to start
+    assert pause - 2 < time.monotonic() - since < pause + 15
+    wait_for_state(run, "finished")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
@@ -13,15 +14,19 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from engine.reservations import markers
+from engine.training.checkpoint_folder import checkpoints, prune, step_of
 from tests.builders.small_run import make_small_run, small_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for
 from webapp.evaluations import requests
 from webapp.evaluations.models import EvaluationRequest
 from webapp.evaluations.requests import NO_WORKER, newest_requests
 from webapp.jobs import JobState, Refused
+from webapp.run_pages.removal import removals
 from webapp.runs.models import Checkpoint, Run
 from workers import lease
 from workers.evaluations import HeldEvaluation
+from workers.housekeeping import release_checkpoints
 from workers.process import processes_with_cookie, start, sweep
 from workers.rebuilding import rebuild
 
@@ -88,6 +93,45 @@ def test_a_removed_checkpoint_is_refused_and_one_removed_meanwhile_fails(run: Ru
     assert newest_requests(run) == [{"step": 1, "state": "failed", "message": request.message, "stopping": False}]
     with pytest.raises(Refused, match="The checkpoint of step 1 no longer exists"):
         requests.submit(run, 1, None)
+
+
+def test_a_checkpoint_that_waits_for_its_evaluation_is_not_removed_until_that_is_over(
+    run: Run, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr(requests, "why_no_worker", str)
+    folder = run.directory / "checkpoints"
+    (folder / "step_2").mkdir()
+
+    def keeps_the_newest() -> list[int]:
+        prune(folder, newest=1, before=(), held_out={}, good=checkpoints(folder))
+        return [step_of(path) for path in checkpoints(folder)]
+
+    request = requests.submit(run, 1, None)
+    assert keeps_the_newest() == [1, 2]
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('error: no room')"]
+    assert play(request).state == "failed"
+    assert keeps_the_newest() == [2]
+
+
+def test_reservations_of_jobs_that_are_gone_are_released(run: Run) -> None:
+    folder = run.directory / "checkpoints"
+    waiting, over = ask(run), EvaluationRequest.objects.create(run=run, step=2, state=JobState.FAILED)
+    new = EvaluationRequest(pk=4711, run=run, step=1)  # of a transaction that is not over
+    (folder / "step_2").mkdir()
+    for request in (waiting, over, new):
+        assert request.reserve_checkpoint()
+    for marker, by in markers(folder):
+        if by != new.marker:
+            os.utime(marker, (0, 0))
+    release_checkpoints(run)
+    assert {by for _, by in markers(folder)} == {waiting.marker, new.marker}
+
+
+def test_a_run_whose_checkpoint_is_being_evaluated_is_not_deleted(run: Run) -> None:
+    request = ask(run)
+    assert removals([run])[0].refusal.startswith("An evaluation of one of its checkpoints is queued")
+    request.stop()
+    assert removals([run])[0].refusal == ""
 
 
 def test_without_a_worker_a_request_is_refused(run: Run) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from pytest_django import Settings
 
 from engine.config import EnvironmentConfig
+from tests.workers.test_sightings import Clock
 from webapp.environments.models import Preflight
 from webapp.environments.services import define_unmeasured
 from webapp.jobs import Job, JobState
+from workers import sightings
 from workers.app import app
 from workers.job_kinds import KINDS
 from workers.preflights import HeldPreflight
@@ -42,3 +46,25 @@ def test_an_error_of_the_worker_fails_the_job_and_ends_its_engine(
     job.refresh_from_db()
     assert (job.state, job.message) == (JobState.FAILED, "OSError: the disk is full")
     assert processes_with_cookie(job.process["cookie"]) == []
+
+
+@pytest.mark.django_db
+def test_a_job_is_given_up_once_it_was_seen_for_its_time_limit_whatever_wall_clocks_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(sightings.jobs, "clock", clock)
+    version = define_unmeasured(name="Bandit", config=EnvironmentConfig(kind="bandit"))
+    process = {"cookie": "a cookie that nobody has", "holder": "another-machine 4711 1 1"}  # no proof that it is gone
+    job = Preflight.objects.create(
+        version=version, config=version.config, player="random", problems=1, rollouts=1, state=JobState.RUNNING,
+        process=process, started_at=timezone.now() - timedelta(days=1),
+    )  # fmt: skip
+    limit = HeldPreflight(job).seconds() + 60  # two sweeps of 30 seconds
+    states: list[str] = []
+    for clock.now in (1000, 1000 + limit / 2, 1000 + limit - 1, 1000 + limit):
+        HeldPreflight.fail_abandoned()
+        job.refresh_from_db()
+        states.append(job.state)
+    assert states == [JobState.RUNNING] * 3 + [JobState.FAILED]
+    assert "The worker that played it no longer exists." in job.message

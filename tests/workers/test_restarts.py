@@ -6,19 +6,18 @@ import os
 import signal
 import threading
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
 
+from tests.workers.test_sightings import Clock
 from tests.workers.workplace import Workplace, config, events_in_file, wait_for, wait_for_state
 from webapp.projects.models import default_project
 from webapp.runs import queue, services
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
-from workers import lease, turns
+from workers import lease, sightings, turns
 from workers.endings import Ending
 from workers.lease import Fenced
 from workers.limits import current_limits
@@ -49,7 +48,7 @@ def test_a_killed_engine_continues_from_its_checkpoint_and_no_step_counts_twice(
         (step, 1 if step <= 10 else 2) for step in range(1, 16)
     ]
     assert run.trajectories.count() == 15 * 6
-    assert (run.restarts, run.restart_at) == (1, None)
+    assert (run.restarts, run.restart_pause) == (1, None)
     (fault,) = run.faults
     assert "killed by signal 9 (SIGKILL)" in fault["reason"]
     assert (fault["attempt"], fault["step"], fault["restart"], fault["budget"]) == (1, 12, 1, 3)
@@ -114,7 +113,7 @@ def test_a_stop_during_the_restart_delay_takes_effect(workplace: Workplace) -> N
     workplace.limits = {"restart_pauses": [4.0]}
     workplace.start_worker()
     run = workplace.submit(steps=15, crash_at=3)
-    wait_for(lambda: Run.objects.get(pk=run.pk).restart_at, what="a fault")
+    wait_for(lambda: Run.objects.get(pk=run.pk).restart_pause, what="a fault")
     run.refresh_from_db()
     assert (run.shown_as, run.wait_reason) == ("restarting", "Restarts 4 s after the failure: restart 1 of 3")
     assert services.request_stop(run)
@@ -146,7 +145,7 @@ def test_the_restart_delay_grows_up_to_a_limit() -> None:
     for pause in (5, 20, 20):
         ending, fields = assessed(run, progressed=True)
         assert (ending.state, ending.reason) == ("queued", "It was killed.")
-        assert (fields["restart_at"] - timezone.now()).total_seconds() == pytest.approx(pause, abs=1)
+        assert fields["restart_pause"] == pause
     ending, fields = assessed(run, progressed=True)
     assert ending.state == "crashed"
     assert ending.reason.startswith("It was killed. It was restarted 3 times")
@@ -193,10 +192,7 @@ def test_a_configuration_without_a_budget_has_the_default() -> None:
 @pytest.mark.django_db
 def test_a_run_keeps_its_slot_during_the_restart_delay(settings: Any) -> None:
     settings.STARBOARD_MAX_PARALLEL_RUNS = 1
-    now = timezone.now()
-    fallen = Run.objects.create(
-        name="fallen", config={}, restart_at=now + timedelta(hours=1), wait_reason="Starts again"
-    )
+    fallen = Run.objects.create(name="fallen", config={}, restart_pause=3600, wait_reason="Starts again")
     other = Run.objects.create(name="other", config={})
     assert queue.due() == []
     queue.report()
@@ -204,11 +200,31 @@ def test_a_run_keeps_its_slot_during_the_restart_delay(settings: Any) -> None:
     fallen.refresh_from_db()
     assert other.wait_reason == "1st of 1 in the queue. Waits for 'fallen' to finish (1 of 1 engine slots in use)"
     assert fallen.wait_reason == "Starts again"
-    Run.objects.filter(pk=fallen.pk).update(restart_at=now)
-    assert queue.due() == [fallen.pk]
-    assert turns.claim(fallen.pk) == (fallen.pk, 1)
+    Run.objects.filter(pk=other.pk).update(priority=100)
+    Run.objects.filter(pk=fallen.pk).update(restart_pause=0)
+    assert queue.due() == [fallen.pk]  # in its own slot, which the other one does not get
+    assert turns.claim(other.pk) == (fallen.pk, 1)
     fallen.refresh_from_db()
-    assert (fallen.state, fallen.restart_at, fallen.shown_as) == ("starting", None, "starting")
+    assert (fallen.state, fallen.restart_pause, fallen.shown_as) == ("starting", None, "starting")
+
+
+@pytest.mark.django_db
+def test_a_pause_is_over_once_a_worker_has_seen_it_for_its_duration(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(sightings.restarts, "clock", clock)
+    run = Run.objects.create(name="fallen", config={}, restart_pause=20)
+    pauses = []
+    for clock.now in (1000, 1015, 1019.9, 1020):
+        turns.dispatch_next()
+        run.refresh_from_db()
+        pauses.append(run.restart_pause)
+    assert pauses == [20, 20, 20, 0]
+    Run.objects.filter(pk=run.pk).update(attempt=2, restart_pause=60)  # it failed again
+    for clock.now in (1030, 1050, 1070, 1089, 1090):
+        turns.dispatch_next()
+        run.refresh_from_db()
+        pauses.append(run.restart_pause)
+    assert pauses[4:] == [60, 60, 60, 60, 0]
 
 
 # --- a stop at the very moment of the failure ---

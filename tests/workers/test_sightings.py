@@ -1,4 +1,4 @@
-"""A lease expires by the monotonic clock of the worker that watches it; times are worked out by hand."""
+"""What lasts for some time, by the monotonic clock of the worker that watches it; times are worked out by hand."""
 
 from __future__ import annotations
 
@@ -50,3 +50,13 @@ def test_each_run_has_sightings_of_its_own() -> None:
     assert seen_at(sightings, clock, 0, 20) == [False, False]
     assert not sightings.see("b", (1, RENEWED), LEASE)
     assert seen_at(sightings, clock, 30) == [True]
+
+
+def test_a_short_wait_forgets_no_sighting_of_a_long_one() -> None:
+    clock = Clock()
+    sightings = Sightings(clock)
+    assert not sightings.see("job", "cookie", 3600)
+    clock.now += 1800
+    assert not sightings.see("run", 1, 5)
+    clock.now += 1800
+    assert sightings.see("job", "cookie", 3600)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from webapp.environments import preflights
 from webapp.environments.models import PLAYERS, EnvironmentDefinition, Preflight
+from webapp.idempotency.forms import once
 from webapp.jobs import Refused
 from webapp.members.choices import project_for_new
 from webapp.projects.access import fetch, require
@@ -31,8 +32,7 @@ def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
     problem = ""
     if request.method == "POST":
         try:
-            made = preflights.submit(definition.latest, request.user, request.POST.dict())
-            return redirect(f"{reverse('environments:preflight', args=[pk])}?id={made.pk}")
+            return redirect(once(request, lambda: _submitted(request, definition)))
         except Refused as refused:
             problem = str(refused)
     earlier = Preflight.objects.filter(version__definition=definition).select_related("version")
@@ -56,6 +56,11 @@ def preflight_page(request: HttpRequest, pk: int) -> HttpResponse:
         },
         status=422 if problem else 200,
     )
+
+
+def _submitted(request: HttpRequest, definition: EnvironmentDefinition) -> str:
+    made = preflights.submit(definition.latest, request.user, request.POST.dict())
+    return f"{reverse('environments:preflight', args=[definition.pk])}?id={made.pk}"
 
 
 @require_safe

@@ -12,6 +12,7 @@ from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
 from engine.environments.base import Environment
 from engine.errors import ConfigError
+from webapp.environments.models import EnvironmentVersion
 
 OWN_CLASS = "Naming a class runs its code on the workers and in the site, with the rights of both."
 ADMINISTRATORS = "Only an administrator may configure this."
@@ -61,6 +62,12 @@ def refused_fields(environment: EnvironmentConfig, user: User | AnonymousUser | 
     given = kind.Config(**environment.parameters).model_dump(mode="json")
     changed = changed_restricted(kind, kind.Config().model_dump(mode="json"), given)
     return {f"parameters.{name}": f"{ADMINISTRATORS} {reason}" for name, reason in changed.items()}
+
+
+def is_as_saved(environment: EnvironmentConfig, version: EnvironmentVersion) -> bool:
+    """Whether it is what was set up under its name, perhaps by an administrator, so that anybody may use it."""
+    saved = version.parsed()
+    return (environment.kind, environment.parameters) == (saved.kind, saved.parameters)
 
 
 def is_allowed(kind: str, request: HttpRequest) -> bool:

@@ -89,6 +89,9 @@ class EvaluationRequest(Job):
     def log(self) -> Path:
         return self.folder / f"evaluation_{self.pk}.log"
 
+    def needed_checkpoint(self) -> tuple[Path, int]:
+        return self.run.directory / "checkpoints", self.step
+
     def publish(self) -> None:
         """Notifies open pages of the run."""
         transaction.on_commit(lambda: publish_run(self.run_id, self.run.last_seq))

@@ -27,21 +27,27 @@ NO_WORKER = "No worker answers, so nothing would evaluate the checkpoint. Start 
 def submit(run: Run, step: int, user: Actor) -> EvaluationRequest:
     """A queued request; `Refused` with a reason otherwise."""
     if checkpoint_at(run, step) is None:
-        raise Refused(
-            f"The checkpoint of step {step} no longer exists. Evaluate one that is listed; checkpoint.keep says how "
-            "many are kept."
-        )
+        raise Refused(_gone(step))
     if reason := why_no_worker():
         raise Refused(reason)
     try:
         with transaction.atomic():
             made = EvaluationRequest.objects.create(run=run, step=step, owner=user if isinstance(user, User) else None)
+            if not made.reserve_checkpoint():
+                raise Refused(_gone(step))
     except IntegrityError:
         raise Refused(f"The checkpoint of step {step} is already being evaluated.") from None
     audit(run, user, "evaluate", step=step)
     transaction.on_commit(made.enqueue)
     made.publish()
     return made
+
+
+def _gone(step: int) -> str:
+    return (
+        f"The checkpoint of step {step} no longer exists. Evaluate one that is listed; checkpoint.keep says how many "
+        "are kept."
+    )
 
 
 def checkpoint_at(run: Run, step: int) -> Checkpoint | None:

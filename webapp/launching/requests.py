@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from engine.config import set_field
 from engine.errors import ConfigError
 from webapp.environments.models import EnvironmentVersion
-from webapp.environments.restrictions import refused_class, refused_fields
+from webapp.environments.restrictions import is_as_saved, refused_class, refused_fields
 from webapp.launching import drafts
 from webapp.launching.presets import run_presets, saved_presets
 from webapp.projects.access import readable
@@ -113,7 +113,7 @@ def _refuse_classes(data: Mapping[str, Any], user: User) -> None:
 def _refuse_restricted(draft: drafts.Draft, version: EnvironmentVersion | None, user: User) -> None:
     """An environment of the site may have been set up by an administrator; it is allowed as it is."""
     for index, one in enumerate(draft.config.environments if draft.config else []):
-        if index == 0 and version is not None and one.parameters == version.parsed().parameters:
+        if index == 0 and version is not None and is_as_saved(one, version):
             continue
         if errors := refused_fields(one, user):
             raise Refused({f"environments.{index}.{name}": reason for name, reason in errors.items()})

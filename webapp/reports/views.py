@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from webapp.idempotency.forms import once
 from webapp.members.choices import project_for_new
 from webapp.projects.access import can, fetch, readable
 from webapp.projects.models import Role
@@ -48,11 +49,15 @@ def new(request: HttpRequest) -> HttpResponse:
     project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method == "POST":
         title, text = request.POST.get("title", ""), request.POST.get("text", "")
+
+        def create() -> str:
+            made = services.create(request.user, title=title, text=text, project=project)
+            return reverse("reports:detail", args=[made.pk])
+
         try:
-            report = services.create(request.user, title=title, text=text, project=project)
+            return redirect(once(request, create))
         except services.Refused as refusal:
             return _editor(request, None, title=title, text=text, version=0, problem=str(refusal))
-        return redirect("reports:detail", report.pk)
     return _editor(request, None, title="", text=_beginning(request), version=0)
 
 

@@ -8,11 +8,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from engine.errors import StarboardError
 from webapp.audit.services import entries
 from webapp.evaluations.same_config import compare, runs_with_same_config
+from webapp.idempotency.forms import once
 from webapp.projects.access import fetch
 from webapp.projects.models import Role
 from webapp.runs import live_settings, services
@@ -55,15 +57,18 @@ def _wanted(request: HttpRequest) -> dict[str, Any]:
 def again(request: HttpRequest, run_id: str) -> HttpResponse:
     """Launches a new run with the same configuration and seed."""
     run = fetch(Run, needs=Role.EDITOR, pk=run_id)
-    try:
+
+    def launch() -> str:
         launched = services.run_again(run, request.user)
+        words = f"Launched with the configuration and seed of {run.name}. The Control tab compares their steps."
+        messages.info(request, words)
+        return reverse("runs:detail", args=[launched.pk])
+
+    try:
+        return redirect(once(request, launch))
     except StarboardError as error:
         messages.warning(request, str(error))
         return redirect("runs:detail", run.pk)
-    messages.info(
-        request, f"Launched with the configuration and seed of {run.name}. The Control tab compares their steps."
-    )
-    return redirect("runs:detail", launched.pk)
 
 
 @require_safe

@@ -15,6 +15,7 @@ from django.utils import timezone
 from engine.forking import copies_of
 from webapp.audit.services import Actor, who
 from webapp.broker import send_task
+from webapp.evaluations.models import EvaluationRequest
 from webapp.jobs import LIVE
 from webapp.projects.access import can
 from webapp.projects.models import Role
@@ -120,7 +121,14 @@ def _refusal(run: Run, forks: Sequence[Run]) -> str:
         return f"{names} {'starts' if len(forks) == 1 else 'start'} from a checkpoint that is only here."
     if WhatIf.objects.filter(run=run, state__in=LIVE).exists():
         return "A what-if of one of its trajectories is in progress. Stop it first."
+    if _is_evaluated(run):
+        return "An evaluation of one of its checkpoints is queued or in progress. Stop it first."
     return ""
+
+
+def _is_evaluated(run: Run) -> bool:
+    requested = EvaluationRequest.objects.filter(run=run, state__in=LIVE)
+    return requested.exists() or SuiteEvaluation.objects.filter(run=run, state__in=LIVE).exists()
 
 
 def _named(fork: Run) -> str:

@@ -82,13 +82,16 @@ def slots() -> int:
 
 
 def due() -> list[str]:
-    """The queued runs that have a free slot, the next one first."""
+    """The queued runs that have a slot, the next one first: those that restart in their own, then those that get a free
+    one."""
+    restarting = Run.objects.filter(state=RunState.QUEUED, restart_pause=0).order_by("queued_at")
+    found = list(restarting.values_list("pk", flat=True))
     free = slots() - Run.objects.filter(_holds_a_slot()).count()
     if free <= 0:
-        return []
+        return found
     queued = waiting()
     limited = beyond_limit(queued)
-    return [run.pk for run in queued if run.pk not in limited][:free]
+    return found + [run.pk for run in queued if run.pk not in limited][:free]
 
 
 def beyond_limit(queued: Sequence[Run]) -> dict[str, int]:
@@ -135,8 +138,8 @@ def _use() -> Use:
 
 
 def _holds_a_slot() -> Q:
-    """A run keeps its slot while it is paused, and while it waits between a failure and its restart."""
-    return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_at__gt=timezone.now())
+    """A run keeps its slot while it is paused, and between a failure and its restart."""
+    return Q(state__in=SUPERVISED) | Q(state=RunState.QUEUED, restart_pause__isnull=False)
 
 
 def holders() -> list[Holder]:

@@ -156,7 +156,7 @@ def move(
         allowed = allowed.filter(attempt=attempt)
     values: dict[str, Any] = {"state": target, "state_reason": reason, "state_remedy": remedy, **(also or {})}
     if target != RunState.QUEUED:
-        values = {"wait_reason": "", "restart_at": None, **values}
+        values = {"wait_reason": "", "restart_pause": None, **values}
     if target in TERMINAL:
         values |= {"lease_holder": "", "lease_expires": None}
         values.setdefault("finished_at", timezone.now())
@@ -305,7 +305,7 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "stop_proof": {},
         "finished_at": None,
         "archived_at": None,
-        "restart_at": None,
+        "restart_pause": None,
         "wait_reason": NO_WORKER_YET,
     }
 

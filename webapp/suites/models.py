@@ -128,6 +128,11 @@ class SuiteEvaluation(Job):
     def __str__(self) -> str:
         return f"evaluation {self.pk} of {self.policy_name} on {self.version}"
 
+    def needed_checkpoint(self) -> tuple[Path, int] | None:
+        if self.policy != PolicyKind.CHECKPOINT or self.run is None or self.step is None:
+            return None
+        return self.run.directory / "checkpoints", self.step
+
     @classmethod
     def lanes(cls) -> list[Lane]:
         """Endpoints have one of their own: a slow one keeps no local model waiting."""

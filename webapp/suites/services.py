@@ -83,6 +83,8 @@ def create(
                 planned=suite.episodes,
                 **fields,
             )
+            if not made.reserve_checkpoint():
+                raise Refused(f"The checkpoint of step {made.step} no longer exists. Choose one that is listed.")
             transaction.on_commit(made.enqueue)
     except IntegrityError:
         raise Refused("This model is being evaluated on exactly these problems already.") from None
@@ -112,6 +114,7 @@ def resume(evaluation: SuiteEvaluation, user: Actor = None) -> None:
     except IntegrityError:
         raise Refused("This model is being evaluated on exactly these problems already.") from None
     evaluation.refresh_from_db()
+    evaluation.reserve_checkpoint()  # if it is gone, the worker says so
     record_of(evaluation, user, "go_on")
     evaluation.enqueue()
     evaluation.publish()

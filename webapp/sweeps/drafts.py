@@ -15,7 +15,7 @@ from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point, Trial, point_by_point, points_of, trials_of
 from webapp.audit.services import Actor
 from webapp.environments.models import EnvironmentVersion
-from webapp.environments.restrictions import refused_class, refused_fields
+from webapp.environments.restrictions import is_as_saved, refused_class, refused_fields
 from webapp.launching import drafts
 
 
@@ -119,7 +119,7 @@ def _refuse_restricted(made: SweepDraft, user: Actor, version: EnvironmentVersio
     """An environment of the site may have been set up by an administrator; it is allowed as it is."""
     for point, config in made.configurations.found:
         for index, one in enumerate(config.environments):
-            if index == 0 and version is not None and one.parameters == version.parsed().parameters:
+            if index == 0 and version is not None and is_as_saved(one, version):
                 continue
             made.configurations.refusals += [
                 refusal(point, f"environments.{index}.{name}", why) for name, why in refused_fields(one, user).items()

@@ -11,6 +11,7 @@ from webapp.jobs import Job
 from webapp.runs.models import Run
 from webapp.trajectories.models import Trajectory
 from webapp.updates import publish_what_if
+from webapp.whole_numbers import whole_number
 from workers.app import WHAT_IF
 
 
@@ -50,6 +51,10 @@ class WhatIf(Job):
     @property
     def folder(self) -> Path:
         return self.run.directory / "what_if" / str(self.pk)
+
+    def needed_checkpoint(self) -> tuple[Path, int] | None:
+        step = whole_number(self.checkpoint.removeprefix("step_"))
+        return None if step is None else (self.run.directory / "checkpoints", step)
 
     @property
     def trajectory_key(self) -> dict[str, Any]:

@@ -52,6 +52,8 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
         made = WhatIf.objects.create(
             run=origin.run, parent=origin.parent, owner=user, **origin.trajectory_key, **fields
         )
+        if not made.reserve_checkpoint():
+            raise Refused(f"The checkpoint {made.checkpoint} no longer exists: choose another one.")
         detail = {name: fields[name] for name in ("edit", "checkpoint", "temperature", "seed") if name in fields}
         audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **detail)
         transaction.on_commit(made.enqueue)

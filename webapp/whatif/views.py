@@ -7,10 +7,12 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from engine.errors import RunDirectoryError
 from engine.what_if.request import EDITS
+from webapp.idempotency.forms import once
 from webapp.jobs import Refused
 from webapp.projects.access import fetch
 from webapp.projects.models import Role
@@ -41,11 +43,15 @@ def fork(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
 def _submit(request: HttpRequest, origin: Origin) -> HttpResponse:
     if request.method != "POST":
         return _form(request, origin)
+
+    def submit() -> str:
+        made = services.submit(origin, request.user, _fields(request))
+        return reverse("whatif:detail", args=[origin.run.pk, made.pk])
+
     try:
-        what_if = services.submit(origin, request.user, _fields(request))
+        return redirect(once(request, submit))
     except Refused as refused:
         return _form(request, origin, problem=str(refused))
-    return redirect("whatif:detail", origin.run.pk, what_if.pk)
 
 
 @require_safe

@@ -10,6 +10,7 @@ from django.test import Client
 
 from tests.webapp.environments.test_pages import form_data
 from webapp.environments.models import EnvironmentVersion
+from webapp.launching.requests import Refused, Wanted, prepare
 
 OWN = "tests.engine.environment_calls.misbehaving:Sound"
 
@@ -60,3 +61,11 @@ def test_an_administrator_defines_an_environment_of_a_class(administrator: Clien
 def test_a_class_that_is_none_is_named(administrator: Client) -> None:
     page = administrator.get("/environments/new/", {"kind": "os:system"})
     assert "not an environment" in page.context["refused_class"]
+
+
+def test_a_saved_environment_lends_its_permission_to_no_other_kind(user: User, lake: EnvironmentVersion) -> None:
+    """Its parameters are the defaults of each kind: none."""
+    usual = Wanted(preset="starter", environment="Lake")
+    assert prepare(usual, user).version == lake
+    with pytest.raises(Refused, match="Only an administrator may configure this"):
+        prepare(Wanted(preset="starter", environment="Lake", overrides={"environments.0.kind": "verifiers"}), user)

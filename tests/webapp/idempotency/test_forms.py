@@ -1,4 +1,4 @@
-"""A form that is submitted twice, as by a double click, is acted on once: a run, a sweep, an evaluation."""
+"""A form that is submitted twice, as by a double click, is acted on once, whatever it makes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
+from tests.builders.runs import build_run
 from tests.builders.suites import document, suite_version
 from tests.webapp.launching.test_new_run import filled_in
 from tests.webapp.sweeps.test_pages import KL_ROW, form
-from webapp.environments.models import EnvironmentVersion
+from webapp.environments.models import EnvironmentVersion, Preflight
 from webapp.idempotency.forms import FIELD
 from webapp.idempotency.models import IdempotentRequest
+from webapp.reports.models import Report
 from webapp.runs.models import Run
 from webapp.suites.models import SuiteEvaluation
 from webapp.sweeps.models import Sweep
@@ -81,6 +83,29 @@ def test_a_model_that_is_evaluated_again_is_evaluated_once_more_and_not_twice(br
     fields = {"policy": "directory", "directory": "tiny", "again": "1", **token_of(browser, address)}
     first, second = (browser.post(address, fields) for _ in range(2))
     assert first["Location"] == second["Location"] == f"/evaluations/{SuiteEvaluation.objects.get().pk}/"
+
+
+def test_a_run_is_run_again_once(browser: Client) -> None:
+    run = build_run()
+    fields = token_of(browser, f"/runs/{run.pk}/")
+    first, second = (browser.post(f"/runs/{run.pk}/again/", fields) for _ in range(2))
+    made = Run.objects.exclude(pk=run.pk).get()
+    assert first["Location"] == second["Location"] == f"/runs/{made.pk}/"
+
+
+def test_a_preflight_is_started_once_and_the_second_submission_is_not_refused(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    address = f"/environments/{lake.definition_id}/preflight/"
+    fields = {"player": "random", "problems": "2", "rollouts": "2", "first_seed": "0", **token_of(browser, address)}
+    first, second = (browser.post(address, fields) for _ in range(2))
+    assert first["Location"] == second["Location"] == f"{address}?id={Preflight.objects.get().pk}"
+
+
+def test_a_report_is_created_once(browser: Client) -> None:
+    fields = {"title": "Lakes", "text": "Some text.", **token_of(browser, "/reports/new/")}
+    first, second = (browser.post("/reports/new/", fields) for _ in range(2))
+    assert first["Location"] == second["Location"] == f"/reports/{Report.objects.get().pk}/"
 
 
 def test_other_values_with_the_same_token_are_launched_too(browser: Client) -> None:

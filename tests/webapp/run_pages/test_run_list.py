@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from tests.webapp.runs.rows import a_run, report
 from webapp.run_pages.arrangement import PAGE
@@ -44,7 +43,7 @@ def test_a_row_shows_state_progress_and_a_sparkline(browser: Client) -> None:
 def test_a_row_shows_that_a_run_is_restarting_after_a_failure(browser: Client) -> None:
     run = a_run(state=RunState.QUEUED)
     words = "Starts again 5 s after the fault: restart 1 of 3"
-    Run.objects.filter(pk=run.pk).update(restart_at=timezone.now(), wait_reason=words)
+    Run.objects.filter(pk=run.pk).update(restart_pause=5, wait_reason=words)
     page = browser.get(LIST).content.decode()
     assert "Restarting" in page
     assert words in page

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.test import Client
-from django.utils import timezone
 
 from engine.metrics import OVERVIEW
 from tests.webapp.runs.rows import a_run, fault, report
@@ -84,9 +82,7 @@ def test_scripts_get_state_panels_and_glossary_as_data(browser: Client) -> None:
 def fallen() -> Run:
     """Queued again after a failure."""
     run = a_run(state=RunState.QUEUED)
-    Run.objects.filter(pk=run.pk).update(
-        restarts=1, faults=[fault()], state_reason="It was killed.", restart_at=timezone.now() + timedelta(minutes=1)
-    )
+    Run.objects.filter(pk=run.pk).update(restarts=1, faults=[fault()], state_reason="It was killed.", restart_pause=60)
     run.refresh_from_db()
     return run
 

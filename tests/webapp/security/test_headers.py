@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as site
+from django.db import InterfaceError, OperationalError
 from django.test import Client
 from pytest_django import Settings
 
@@ -98,6 +99,27 @@ def test_a_failing_page_shows_a_reference_and_no_traceback(
     assert_guarded(answer, "500")
     assert "secret" not in answer.content.decode()
     assert "Reference" in answer.content.decode()
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_without_the_database_a_page_and_the_api_say_that_nothing_was_done_or_that_it_is_not_known(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def break_down(*_: object, **__: object) -> None:
+        raise error("server closed the connection: password of ada")
+
+    client.force_login(world.user)
+    client.raise_request_exception = False
+    monkeypatch.setattr(Run, "live_state", break_down)
+    monkeypatch.setattr("webapp.runs.services.run_again", break_down)
+    read = client.get(f"/api/v1/runs/{world.run.pk}/")
+    acted = client.post(f"/runs/{world.run.pk}/again/")
+    assert (read.status_code, acted.status_code) == (503, 504)
+    assert (read["Retry-After"], acted["Retry-After"]) == ("5", "5")
+    assert read.json()["error"] == "The database is not available"
+    assert "is not known" in acted.content.decode()
+    assert "ada" not in read.content.decode() + acted.content.decode()
+    assert_guarded(acted, "504")
 
 
 def test_a_form_without_its_token_is_refused_with_a_remedy(world: World) -> None:

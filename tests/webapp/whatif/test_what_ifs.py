@@ -11,8 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.reservations import is_reserved
 from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.what_if.request import EVENTS, TRAJECTORY
+from tests.webapp.idempotency.test_forms import token_of
 from tests.webapp.members.people import a_member
 from webapp.jobs import JobState
 from webapp.runs.models import Checkpoint, Run
@@ -52,6 +54,27 @@ def test_the_form_lists_what_may_be_written_where_actions_are_free_text(
     page = browser.get(form_of(row)).content.decode()
     assert '<option value="search[]"></option>' in page
     assert "Free text, in this state such as" in page
+
+
+def test_a_form_that_is_submitted_twice_makes_one_what_if_and_the_second_submission_is_not_refused(
+    browser: Client, rows: list[Trajectory]
+) -> None:
+    fields = token_of(browser, form_of(rows[0]))
+    first, second = (submit(browser, rows[0], **fields) for _ in range(2))
+    made = WhatIf.objects.get()
+    assert first["Location"] == second["Location"] == f"/runs/{made.run_id}/what-ifs/{made.pk}/"
+
+
+def test_a_what_if_of_a_checkpoint_keeps_it_until_it_is_over(browser: Client, rows: list[Trajectory]) -> None:
+    folder = rows[0].run.directory / "checkpoints"
+    (folder / "step_10").mkdir(parents=True)
+    gone = submit(browser, rows[0], checkpoint="step_20")
+    assert "The checkpoint step_20 no longer exists" in gone.content.decode()
+    submit(browser, rows[0], checkpoint="step_10")
+    made = WhatIf.objects.get()
+    assert is_reserved(folder / "step_10")
+    made.stop()
+    assert not is_reserved(folder / "step_10")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Run(models.Model):
     stop_proof = models.JSONField(default=dict)  # when the last process with the cookie had ended, and how
 
     restarts = models.PositiveIntegerField(default=0)  # after failures, at most `restart_budget`
-    restart_at = models.DateTimeField(null=True, blank=True)  # when a queued run resumes after a failure
+    restart_pause = models.FloatField(null=True, blank=True)  # seconds before a queued run restarts after a failure
     faults = models.JSONField(default=list)  # oldest first; `workers.restarts` has their fields
 
     created_at = models.DateTimeField(default=timezone.now)
@@ -154,7 +154,7 @@ class Run(models.Model):
     def shown_as(self) -> str:
         """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, a
         stopped one may have been ended by its sweep, and a finished one by an alert, or have lost its success."""
-        if self.state == RunState.QUEUED and self.restart_at:
+        if self.state == RunState.QUEUED and self.restart_pause is not None:
             return RESTARTING
         if self.state == RunState.REPORTING:
             return RunState.RUNNING
