@@ -50,11 +50,12 @@ def activation_bytes(
 def head_bytes(shape: ModelShape, *, sampled: int, trained: bool = True) -> int:
     """The head's logits and what the backward pass computes of them, at most.
 
-    Log-probabilities and probabilities of all V tokens of the vocabulary for each sampled token, and three more tensors
-    of that size in the backward pass: 5 V float32. They are held for as many tokens as have `LOGITS_AT_ONCE` logits
-    (`engine.policies.token_scores`); where the head is `trained`, its gradient from one such chunk is added to that of
-    the others, and their sum to that of earlier micro-batches.
+    Logits and probabilities of all V tokens of the vocabulary for each sampled token: 2 V float32, and V more with
+    soft-capped logits. They are held for as many tokens as have `LOGITS_AT_ONCE` logits
+    (`engine.policies.linear_scores`); where the head is `trained`, its gradient is computed before it is added to that
+    of earlier micro-batches.
     """
     most = max(1, LOGITS_AT_ONCE // shape.vocabulary)
-    summands = 2 * shape.hidden * shape.vocabulary if trained and sampled > most else 0
-    return FLOAT * (5 * min(sampled, most) * shape.vocabulary + summands)
+    tensors = 3 if shape.caps_logits else 2
+    summand = shape.hidden * shape.vocabulary if trained else 0
+    return FLOAT * (tensors * min(sampled, most) * shape.vocabulary + summand)

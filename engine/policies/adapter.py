@@ -87,10 +87,16 @@ def adapted(model: nn.Module) -> dict[str, Any]:
 
 @contextmanager
 def adapter_off(model: nn.Module) -> Iterator[None]:
-    """Within it the model computes without its adapter."""
+    """Within it the model computes without its adapter.
+
+    The adapter stays trainable meanwhile, which peft would change: FSDP2 reads at its first forward pass what trains.
+    """
     layers = adapted(model).values()
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
     for layer in layers:
         layer.enable_adapters(False)
+    for weight in trained:
+        weight.requires_grad_(True)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from engine.errors import ModelError
 from engine.policies.attention import use_own_attention
 from engine.policies.attention_masks import attention_kinds
+from engine.policies.linear_scores import LogitScale
 from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, model_source
 
@@ -127,14 +128,15 @@ def logits_of(model: LanguageModel, hidden: Tensor) -> Tensor:
 
 def scaled_logits(model: LanguageModel, logits: Tensor) -> Tensor:
     """A head's result with the scaling that some architectures add."""
+    scale = logit_scale(model)
+    logits = logits if scale.multiplier == 1 else logits * scale.multiplier
+    return logits if scale.cap is None else torch.tanh(logits / scale.cap) * scale.cap
+
+
+def logit_scale(model: LanguageModel, *, temperature: float = 1.0) -> LogitScale:
     config = model.config
-    if divisor := getattr(config, "logits_scaling", None):
-        logits = logits / divisor
-    if factor := getattr(config, "logit_scale", None):
-        logits = logits * factor
-    if cap := getattr(config, "final_logit_softcapping", None):
-        logits = torch.tanh(logits / cap) * cap
-    return logits
+    multiplier = (getattr(config, "logit_scale", None) or 1.0) / (getattr(config, "logits_scaling", None) or 1.0)
+    return LogitScale(multiplier, getattr(config, "final_logit_softcapping", None), temperature)
 
 
 def stop_token_ids(model: LanguageModel) -> set[int]:

@@ -46,6 +46,7 @@ class ModelShape:
     tied: bool
     positions: int  # maximum position embeddings; 0 if not configured
     weights: Mapping[str, Sizes]
+    caps_logits: bool = False  # as Gemma 2 does
     in_parts: bool = True  # whether each of several learners can read only its own part of the files
 
     @property
@@ -162,7 +163,9 @@ def _read_limited(file: Path, most: int) -> bytes:
 
 def _names(config: dict[str, Any]) -> dict[str, Any]:
     architectures = config.get("architectures") or [""]
-    return {"architecture": str(architectures[0]), "model_type": str(config.get("model_type", ""))}
+    capped = bool(_text(config).get("final_logit_softcapping"))
+    named = {"architecture": str(architectures[0]), "model_type": str(config.get("model_type", ""))}
+    return {**named, "caps_logits": capped}
 
 
 def _text(config: dict[str, Any]) -> dict[str, Any]:

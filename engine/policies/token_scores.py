@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from engine.config.learning import LOGITS_AT_ONCE
-from engine.policies.loading import LanguageModel, scaled_logits
+from engine.policies.linear_scores import LinearScores
+from engine.policies.loading import LanguageModel, logit_scale, scaled_logits
 
 Scores = tuple[Tensor, Tensor]
 
@@ -24,21 +25,32 @@ Scores = tuple[Tensor, Tensor]
 def token_scores(model: LanguageModel, hidden: Tensor, ids: Tensor, *, temperature: float) -> Scores:
     """Log-probabilities of `ids` (N,) and entropies in nats, (N,) each, from final hidden states `hidden` (N, D)."""
     head = model.get_output_embeddings()
+
+    def scores(hidden: Tensor, ids: Tensor) -> Scores:
+        if not isinstance(head, nn.Linear):
+            return _scores_of_another_head(model, hidden, ids, temperature)
+        scale = logit_scale(model, temperature=temperature)
+        found: Scores = LinearScores.apply(  # type: ignore[no-untyped-call]
+            hidden.float(), head.weight, head.bias, ids, scale
+        )
+        return found
+
+    call = getattr(head, "call_unsharded", None)
+    return scores(hidden, ids) if call is None else call(scores, hidden, ids)
+
+
+def _scores_of_another_head(model: LanguageModel, hidden: Tensor, ids: Tensor, temperature: float) -> Scores:
+    """As of one with an adapter."""
+    head = model.get_output_embeddings()
     most = max(1, LOGITS_AT_ONCE // head.weight.shape[0])
     if len(hidden) <= most:
         return _score(model, head, hidden, ids, temperature)
-
-    def in_chunks(hidden: Tensor, ids: Tensor) -> Scores:
-        # the hooks of a sharded head ran before the first chunk, and run again after the last
-        parts = [
-            checkpoint(_score, model, head.forward, some, chosen, temperature, use_reentrant=False)
-            for some, chosen in zip(hidden.split(most), ids.split(most), strict=True)
-        ]
-        logprobs, entropies = zip(*parts, strict=True)
-        return torch.cat(logprobs), torch.cat(entropies)
-
-    call = getattr(head, "call_unsharded", None)
-    return in_chunks(hidden, ids) if call is None else call(in_chunks, hidden, ids)
+    parts = [
+        checkpoint(_score, model, head.forward, some, chosen, temperature, use_reentrant=False)
+        for some, chosen in zip(hidden.split(most), ids.split(most), strict=True)
+    ]
+    logprobs, entropies = zip(*parts, strict=True)
+    return torch.cat(logprobs), torch.cat(entropies)
 
 
 def _score(

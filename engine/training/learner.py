@@ -187,6 +187,7 @@ class Learner:
         for index, counts in self._micro_batches(batch, rows):
             part = batch.rows(index)
             wide = part.ids.shape[1]
+            start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
             logprobs, entropies = self._logprobs_and_entropies(self.model, part)
             policy = losses.policy_loss(
                 logprobs,
@@ -201,7 +202,6 @@ class Learner:
             )
             entropy = losses.aggregate(entropies, part.mask, aggregation.type, normalizer=total)
             loss = policy.loss - bonus * entropy
-            start = self.reference_logprobs(part) if loss_config.kl_coefficient > 0 else None
             if start is not None:
                 kl = losses.kl_penalty(logprobs, start, loss_config.kl_kind)
                 penalty = losses.aggregate(kl, part.mask, aggregation.type, normalizer=total)

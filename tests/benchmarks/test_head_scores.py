@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from benchmarks.head_scores import WAYS, measure
-from engine.policies import token_scores
+from engine.policies import linear_scores
 
 
 @pytest.mark.parametrize("way", ["chunks", "trl", "verl"])
 def test_each_way_agrees_with_the_plain_one(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_scores, "LOGITS_AT_ONCE", 3 * 50)  # three tokens in a chunk
+    monkeypatch.setattr(linear_scores, "LOGITS_AT_ONCE", 3 * 50)  # three tokens in a chunk
     torch.manual_seed(0)
     head, hidden, ids = nn.Linear(8, 50, bias=False), torch.randn(7, 8, requires_grad=True), torch.randint(50, (7,))
     wanted, found = (WAYS[name](head, hidden, ids) for name in ("plain", way))

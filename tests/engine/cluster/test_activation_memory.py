@@ -11,42 +11,43 @@ from tests.engine.cluster.memory_shapes import decoder
 
 def test_activations_in_float32() -> None:
     # of each of 10 tokens: norms 4 x 4 and scales 2 + 2, linear inputs 2 x 4, attention 2 x 4 + 2 x 2, feed-forward
-    # 4 x 8, which makes 72 numbers; then the last norm's 3 x 4, the 5 sampled tokens' own 4, and 5 x 10 of each
-    # over the vocabulary
-    assert activation_bytes(decoder(), tokens=10, sampled=5) == 4 * (10 * 72 + 10 * 12 + 5 * 4 + 5 * 50)
+    # 4 x 8, which makes 72 numbers; then the last norm's 3 x 4, the 5 sampled tokens' own 4 and 2 x 10 of each over
+    # the vocabulary, and the head's gradient, 4 x 10
+    assert activation_bytes(decoder(), tokens=10, sampled=5) == 4 * (10 * 72 + 10 * 12 + 5 * 4 + 5 * 20 + 40)
 
 
 def test_the_logits_of_a_large_vocabulary_are_held_a_part_at_a_time() -> None:
     shape = replace(decoder(), hidden=896, vocabulary=151936)
-    # 2^25 / 151936 = 220.8: of 220 tokens five numbers for each word; the head's gradient from a chunk, and the sum of
-    # those of the micro-batch, beside that of earlier ones
-    assert head_bytes(shape, sampled=2048) == head_bytes(shape, sampled=4096) == 4 * 151936 * (5 * 220 + 2 * 896)
-    assert head_bytes(shape, sampled=100) == 4 * 151936 * 5 * 100
+    # 2^25 / 151936 = 220.8: of 220 tokens two numbers for each word, three if they are soft-capped; the head's gradient
+    # from the micro-batch, beside that from earlier ones
+    assert head_bytes(shape, sampled=2048) == head_bytes(shape, sampled=4096) == 4 * 151936 * (2 * 220 + 896)
+    assert head_bytes(shape, sampled=100) == 4 * 151936 * (2 * 100 + 896)
+    assert head_bytes(replace(shape, caps_logits=True), sampled=100) == 4 * 151936 * (3 * 100 + 896)
 
 
 def test_an_embedding_that_is_the_head_has_two_gradients_at_a_time_where_it_trains() -> None:
     one_token = {"tokens": 1, "sampled": 1}
     tied, adapted = (learner_memory(decoder(tied=True), **one_token, lora_rank=rank) for rank in (0, 2))
-    # one token's activations, 4 x (72 + 12 + 4 + 50) = 552 bytes, are more than the 40 numbers of the embedding
-    assert tied.activations == adapted.activations == 552
+    # one token's activations, 4 x (72 + 12 + 4 + 20 + 40) = 592 bytes, are more than the 40 numbers of the embedding
+    assert (tied.activations, adapted.activations) == (592, 432)
     wide = replace(decoder(tied=True), weights={**decoder(tied=True).weights, "model.embed_tokens.weight": (1000, 4)})
     assert learner_memory(wide, **one_token).activations == 4 * 4000
-    assert learner_memory(wide, **one_token, lora_rank=2).activations == 552
+    assert learner_memory(wide, **one_token, lora_rank=2).activations == 432
 
 
-def test_the_gradient_of_a_head_from_a_part_of_the_tokens_is_not_held_where_the_head_is_frozen() -> None:
+def test_no_gradient_of_a_frozen_head_is_held() -> None:
     shape = replace(decoder(), hidden=896, vocabulary=151936)
-    assert head_bytes(shape, sampled=2048) - head_bytes(shape, sampled=2048, trained=False) == 2 * 4 * 151936 * 896
+    assert head_bytes(shape, sampled=2048) - head_bytes(shape, sampled=2048, trained=False) == 4 * 151936 * 896
 
 
 def test_activations_in_bfloat16() -> None:
     # norms and scales 20 x 4 bytes; linear inputs 5 x 4, attention 12, feed-forward 32: 64 x 2 bytes; and 144 numbers
     # of the matrices a second time, at 2 bytes
-    wanted = 10 * (80 + 128) + 4 * (10 * 12 + 5 * 4 + 5 * 50) + 2 * 144
+    wanted = 10 * (80 + 128) + 4 * (10 * 12 + 5 * 4 + 5 * 20 + 40) + 2 * 144
     assert activation_bytes(decoder(), tokens=10, sampled=5, half=True) == wanted
 
 
 def test_activations_that_are_computed_again() -> None:
-    # of a layer its input alone, 4 numbers; and then once all 72, which is more than the 250 of the vocabulary
+    # of a layer its input alone, 4 numbers; and then once all 72, which is more than the 140 of the vocabulary
     wanted = 4 * (10 * 4 + 10 * 12 + 5 * 4 + 10 * 72)
     assert activation_bytes(decoder(), tokens=10, sampled=5, checkpointing=True) == wanted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from engine.cluster.learner_memory import learner_memory
 from engine.config import RunConfig
@@ -24,6 +21,7 @@ from engine.training.reference import FrozenCopy
 from engine.training.sharding import Sharded
 from tests.engine.cluster.memory_shapes import shape_of
 from tests.engine.models import small_model
+from tests.engine.peak_bytes import PeakBytes
 from tests.engine.training.builders import learner_config, made_up_batch, update
 
 CASES: dict[str, dict[str, Any]] = {
@@ -72,7 +70,7 @@ def test_a_real_learner_holds_what_was_estimated(case: str) -> None:
     if learner.critic is not None and learner.critic_optimizer is not None:
         of_critic = [*learner.critic.parameters(), *moments_of(learner.critic_optimizer)]
     assert found.critic == size_of(of_critic)
-    with Peak([*policy, *moments, *frozen, *of_critic, *learner.model.buffers()]) as peak:
+    with PeakBytes([*policy, *moments, *frozen, *of_critic, *learner.model.buffers()]) as peak:
         update(learner, batch)
     assert 0.95 < (found.gradients + found.activations) / peak.bytes < 1.2
 
@@ -109,28 +107,6 @@ def moments_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
 
 def size_of(tensors: Any) -> int:
     return sum(tensor.nbytes for tensor in tensors)
-
-
-class Peak(TorchDispatchMode):
-    """The most bytes that lay at once in tensors made within it; `known` were there before."""
-
-    def __init__(self, known: list[Tensor]) -> None:
-        super().__init__()
-        self.sizes = {tensor.untyped_storage()._cdata: 0 for tensor in known}
-        self.held = self.bytes = 0
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = function(*args, **(kwargs or {}))
-        for one in tree_leaves(made):
-            if isinstance(one, Tensor) and (storage := one.untyped_storage())._cdata not in self.sizes:
-                self.sizes[storage._cdata] = storage.nbytes()
-                self.held += storage.nbytes()
-                self.bytes = max(self.bytes, self.held)
-                weakref.finalize(storage, self._released, storage._cdata)
-        return made
-
-    def _released(self, pointer: int) -> None:
-        self.held -= self.sizes.pop(pointer, 0)
 
 
 SHARDED = ("a critic", "a head that is its embedding", "an adapter")

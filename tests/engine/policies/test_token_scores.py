@@ -9,10 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engine.policies import token_scores as module
-from engine.policies.loading import compute_in
+from engine.policies import linear_scores
+from engine.policies.linear_scores import LinearScores, LogitScale
+from engine.policies.loading import compute_in, scaled_logits
 from engine.policies.token_scores import token_scores
 from tests.engine.models import small_model
+from tests.engine.peak_bytes import PeakBytes
 
 VOCABULARY, WIDTH, TOKENS = 500, 8, 64
 
@@ -20,54 +22,87 @@ VOCABULARY, WIDTH, TOKENS = 500, 8, 64
 class Head:
     """What is read of a language model here."""
 
-    def __init__(self, **config: float) -> None:
+    def __init__(self, *, bias: bool = True, **config: float | None) -> None:
         torch.manual_seed(0)
-        self.head = nn.Linear(WIDTH, VOCABULARY)
+        self.head = nn.Linear(WIDTH, VOCABULARY, bias=bias)
         self.config = type("Config", (), config)()
 
     def get_output_embeddings(self) -> nn.Linear:
         return self.head
 
 
-def scored(model: Any, at_once: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Tensor], int]:
-    """Scores and gradients, and how many bytes the backward pass held, when so many tokens are scored at once."""
-    monkeypatch.setattr(module, "LOGITS_AT_ONCE", at_once * VOCABULARY)
+def plain(model: Any, hidden: Tensor, ids: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    """By autograd, with all logits at once."""
+    logprobs = torch.log_softmax(scaled_logits(model, model.head(hidden)) / temperature, dim=-1)
+    return logprobs[torch.arange(len(ids)), ids], -(logprobs.exp() * logprobs).sum(-1)
+
+
+LOSSES = {
+    "of both": lambda logprobs, entropies: (logprobs * torch.arange(TOKENS) + 3 * entropies).sum(),
+    "of log-probabilities": lambda logprobs, _: (logprobs * torch.arange(TOKENS)).sum(),
+    "of entropies": lambda _, entropies: 3 * entropies.sum(),
+}
+
+
+def inputs() -> tuple[Tensor, Tensor]:
     draw = torch.Generator().manual_seed(1)
     hidden = torch.randn(TOKENS, WIDTH, generator=draw, requires_grad=True)
-    ids = torch.randint(VOCABULARY, (TOKENS,), generator=draw)
-    held = 0
-
-    def count(tensor: Tensor) -> Tensor:
-        nonlocal held
-        held += tensor.numel() * tensor.element_size()
-        return tensor
-
-    model.head.zero_grad()
-    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
-        logprobs, entropies = token_scores(model, hidden, ids, temperature=0.7)
-    held_before_backward = held
-    (logprobs * torch.arange(TOKENS) + 3 * entropies).sum().backward()
-    assert hidden.grad is not None
-    return [logprobs, entropies, hidden.grad, model.head.weight.grad.clone()], held_before_backward
+    return hidden, torch.randint(VOCABULARY, (TOKENS,), generator=draw)
 
 
-@pytest.mark.parametrize("config", [{}, {"final_logit_softcapping": 2.0}, {"logits_scaling": 3.0}])
-@pytest.mark.parametrize("at_once", [1, 7, 63])
+def scored(model: Any, loss: str, *, at_once: int, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """Scores and gradients when so many tokens are scored at once; by `plain` if 0."""
+    hidden, ids = inputs()
+    if at_once:
+        monkeypatch.setattr(linear_scores, "LOGITS_AT_ONCE", at_once * VOCABULARY)
+    found = token_scores(model, hidden, ids, temperature=0.7) if at_once else plain(model, hidden, ids, 0.7)
+    weights = [hidden, *model.head.parameters()]
+    return [*found, *torch.autograd.grad(LOSSES[loss](*found), weights)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("config", [{}, {"bias": False}, {"final_logit_softcapping": 2.0}, {"logits_scaling": 3.0}])
+@pytest.mark.parametrize("at_once", [1, 7, 63, 64])
 def test_chunks_have_the_scores_and_gradients_of_all_tokens_at_once(
-    config: dict[str, float], at_once: int, monkeypatch: pytest.MonkeyPatch
+    config: dict[str, Any], loss: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Head(**config)
-    (whole, _), (parts, _) = scored(model, TOKENS, monkeypatch), scored(model, at_once, monkeypatch)
+    whole = scored(model, loss, at_once=0, monkeypatch=monkeypatch)
+    parts = scored(model, loss, at_once=at_once, monkeypatch=monkeypatch)
     assert float(whole[0].detach().std()) > 0.1
     for one, other in zip(whole, parts, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
 
 
-def test_what_the_backward_pass_needs_does_not_grow_with_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    (_, at_once), (_, in_chunks) = scored(Head(), TOKENS, monkeypatch), scored(Head(), 8, monkeypatch)
-    logits = TOKENS * VOCABULARY * 4
-    assert at_once > 2 * logits
-    assert in_chunks < 0.1 * logits
+def test_the_gradients_are_those_of_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_scores, "LOGITS_AT_ONCE", 2 * 5)  # of five tokens, two at a time
+    draw = torch.Generator().manual_seed(1)
+    hidden, weight, bias = (
+        torch.randn(sizes, generator=draw, dtype=torch.float64, requires_grad=True) for sizes in ((5, 3), (5, 3), (5,))
+    )
+    for scale in (LogitScale(), LogitScale(0.5, 2.0, 0.7)):
+
+        def scores(*of: Tensor, scale: LogitScale = scale) -> tuple[Tensor, Tensor]:
+            found: tuple[Tensor, Tensor] = LinearScores.apply(*of, torch.tensor([0, 1, 4, 4, 2]), scale)
+            return found
+
+        assert torch.autograd.gradcheck(scores, (hidden, weight, bias))
+
+
+@pytest.mark.parametrize(("at_once", "cap", "tensors"), [(8, None, 2), (32, None, 2), (8, 2.0, 3), (32, 2.0, 3)])
+def test_two_tensors_of_one_chunk_are_held_and_three_with_soft_capped_logits(
+    at_once: int, cap: float | None, tensors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear_scores, "LOGITS_AT_ONCE", at_once * VOCABULARY)
+    model = Head(bias=False, final_logit_softcapping=cap)
+    hidden, ids = inputs()
+    with PeakBytes([hidden, ids, model.head.weight]) as peak:
+        LOSSES["of both"](*token_scores(model, hidden, ids, temperature=0.7)).backward()
+    assert model.head.weight.grad is not None and hidden.grad is not None
+    gradients = model.head.weight.grad.nbytes + hidden.grad.nbytes
+    of_tokens = 12 * 8 * TOKENS  # ids, sums, scores and their gradients
+    logits = at_once * VOCABULARY * 4
+    assert tensors * logits <= peak.bytes <= tensors * logits + gradients + of_tokens
 
 
 def test_the_precision_of_float32_products_is_set_on_gpus_and_left_alone_on_cpus() -> None:
