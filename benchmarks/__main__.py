@@ -23,6 +23,7 @@ COMMANDS = {
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "vllm_engines": ["benchmarks.vllm_engines"],
     "long_contexts": ["benchmarks.long_contexts"],
+    "checkpoint_writes": ["benchmarks.checkpoint_writes"],
     "environments": ["benchmarks.environments"],
     "environment_pools": ["benchmarks.environments.pools"],
     "ingestion": ["benchmarks.ingestion"],

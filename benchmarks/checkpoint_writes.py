@@ -1,0 +1,123 @@
+"""How long training stands still for a checkpoint, and how long it takes to write one and to resume from it.
+
+A learner with the shape of Qwen2.5-0.5B and random weights makes an update, and saves: once while training waits for
+the write (`checkpoint.background` never), and once from a copy, while it makes further updates (always). Then another
+learner loads the checkpoint. The model, the copy and the gradients take 14 GB of main memory, and the files 8 GB.
+
+    python -m benchmarks.checkpoint_writes [--tiny] [--folder DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, save_random_model
+from engine.config import RunConfig, build_config
+from engine.cpu_threads import limit_thread_spinning
+
+ROWS, LENGTH = 1, 256
+UPDATES = 3  # before the save, to compare those during the write with
+T = TypeVar("T")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiny", action="store_true", help="a very small model, for tests")
+    parser.add_argument("--folder", type=Path, help="on the disk to write to; a temporary folder otherwise")
+    options = parser.parse_args(arguments)
+    limit_thread_spinning()
+    with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
+        result = measure(Path(scratch), SMALL if options.tiny else QWEN25_HALF_BILLION)
+    sys.stdout.write(json.dumps({"benchmark": "checkpoint_writes", **result}) + "\n")
+    return 0
+
+
+def measure(folder: Path, shape: dict[str, Any]) -> dict[str, Any]:
+    """Bytes, and seconds of each part."""
+    from engine.training.checkpoint import load_learner
+    from engine.training.checkpoint_folder import is_valid
+
+    config = save_model(folder / "model", shape)
+    written = write_both_ways(config, folder / "checkpoints")
+    gc.collect()
+    found = folder / "checkpoints/step_2"
+    (_, learner, progress), resuming = timed(lambda: load_learner(config, found, device="cpu"))
+    if progress.step != 2 or not learner.optimizer.state_dict()["state"]:
+        raise RuntimeError(f"{found} was not loaded.")
+    valid, verifying = timed(lambda: is_valid(found))
+    if not valid:
+        raise RuntimeError(f"{found} is damaged.")
+    return {**written, "resume_seconds": round(resuming, 2), "verify_seconds": round(verifying, 2)}
+
+
+def save_model(folder: Path, shape: dict[str, Any]) -> RunConfig:
+    """A directory like a user's, and a run of it."""
+    from engine.policies.loading import load_tokenizer
+
+    save_random_model(shape, folder)
+    load_tokenizer("tiny").save_pretrained(folder)
+    return build_config(
+        {"model": {"path": str(folder)}, "checkpoint": {"background": "always"}, "optimizer": {"updates_per_step": 1}}
+    )
+
+
+def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
+    from benchmarks.gpu.learner import made_up_batch
+    from benchmarks.gpu.learner import timed as timed_update
+    from engine.training import checkpoint
+    from engine.training.background_save import BackgroundSaves
+    from engine.training.checkpoint_folder import size_of
+    from engine.training.checkpoint_state import LiveState, Progress, bytes_to_copy
+
+    tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu")
+    batch = made_up_batch(ROWS, LENGTH, vocabulary=learner.model.config.vocab_size)
+    alone = [timed_update(learner, batch, update) for update in range(1 + UPDATES)][1:]
+    path, waiting = timed(lambda: checkpoint.save(directory, tokenizer, LiveState(learner, Progress(step=1))))
+    saves = BackgroundSaves(learner, tokenizer)
+    began = time.perf_counter()
+    write, standing_still = timed(lambda: saves.start(directory, Progress(step=2)))
+    if write is None:
+        raise RuntimeError("The checkpoint was not written in the background.")
+    with ThreadPoolExecutor(1) as watcher:
+        complete = watcher.submit(wait_until, write.done)
+        meanwhile = []
+        while not complete.done():
+            meanwhile.append(timed_update(learner, batch, len(meanwhile)))
+    write.result()
+    return {
+        "parameters": learner.model.num_parameters(),
+        "checkpoint_bytes": size_of(path),
+        "copied_bytes": bytes_to_copy(learner),
+        "still_seconds": {"never": round(waiting, 2), "always": round(standing_still, 2)},
+        "write_seconds": round(complete.result() - began, 2),
+        "update_seconds": round(statistics.median(alone), 2),
+        "updates_meanwhile": len(meanwhile),
+        "update_seconds_meanwhile": round(statistics.median(meanwhile), 2) if meanwhile else None,
+    }
+
+
+def wait_until(done: Callable[[], bool]) -> float:
+    """The time at which it is."""
+    while not done():
+        time.sleep(0.005)
+    return time.perf_counter()
+
+
+def timed(action: Callable[[], T]) -> tuple[T, float]:
+    began = time.perf_counter()
+    result = action()
+    return result, time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
