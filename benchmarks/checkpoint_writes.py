@@ -90,7 +90,7 @@ def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
         raise RuntimeError("The checkpoint was not written in the background.")
     with ThreadPoolExecutor(1) as watcher:
         complete = watcher.submit(wait_until, write.done)
-        meanwhile = []
+        meanwhile: list[float] = []
         while not complete.done():
             meanwhile.append(timed_update(learner, batch, len(meanwhile)))
     write.result()
