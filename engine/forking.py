@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from engine.config import RunConfig
 from engine.errors import CheckpointError
@@ -70,8 +71,11 @@ def begun_at(config: RunConfig, start: Path | None) -> RunConfig:
 
 
 def takes_optimizer(config: RunConfig, start: Path) -> bool:
-    """With LoRA on either side other tensors are trained, so the optimiser's state does not apply."""
-    return config.model.start_from.optimizer and not config.model.lora.rank and not _made_with_lora(start)
+    """With LoRA on either side other tensors are trained, and moments have one precision, so the optimiser's state may
+    not apply."""
+    if not config.model.start_from.optimizer or config.model.lora.rank or _made_with(start, "model.lora.rank"):
+        return False
+    return _moments_of(start) == config.optimizer.moments
 
 
 def describe_start(config: RunConfig, start: Path, *, adopted: bool) -> str:
@@ -82,14 +86,21 @@ def describe_start(config: RunConfig, start: Path, *, adopted: bool) -> str:
         return f"{took} and its optimiser state, with this run's learning rate and weight decay."
     if not wanted.optimizer:
         return f"{took}; the optimiser state is not taken over, as configured."
+    if _moments_of(start) != config.optimizer.moments:
+        return f"{took}; the optimiser state is not taken over, since its moments are {_moments_of(start)}."
     return f"{took}, with LoRA's update merged; the optimiser state is not taken over."
 
 
-def _made_with_lora(start: Path) -> bool:
+def _moments_of(start: Path) -> str:
+    return str(_made_with(start, "optimizer.moments") or "float32")
+
+
+def _made_with(start: Path, name: str) -> Any:
+    """The setting that a checkpoint was written with; None if that is not known."""
     try:
-        return bool(json.loads((start / "checkpoint_settings.json").read_text()).get("model.lora.rank"))
+        return json.loads((start / "checkpoint_settings.json").read_text()).get(name)
     except (OSError, ValueError):
-        return False
+        return None
 
 
 def _link(source: Path, target: Path) -> None:

@@ -5,6 +5,7 @@ Only certain problems refuse a run; a run that may not fit gets a warning. No to
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from dataclasses import dataclass, field
 
@@ -63,6 +64,7 @@ def check_machine(config: RunConfig, machine: Machine | None) -> Findings:
 def check_local(config: RunConfig, machine: Machine) -> Findings:
     """Checks the memory of a run in one process, on the largest GPU of `machine` if it has any."""
     found = Findings()
+    _check_moments(found, config)
     try:
         shape = model_shape(config.model.path)
     except ModelError as error:
@@ -108,6 +110,8 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
     _check_work_for_environment_actors(found, config)
     if machine is not None and gpu and machine.gpus:
         _check_number_of_gpus(found, config, machine)
+    if machine is not None:
+        _check_moments(found, config)
     try:
         shape = model_shape(config.model.path)
     except ModelError as error:
@@ -152,6 +156,14 @@ def _check_weight_transfer(found: Findings, config: RunConfig, *, gpu: bool) -> 
         config.cluster.weight_transfer_method(gpus=gpu)
     except ValueError as error:
         found.problems["cluster.weight_transfer"] = str(error).partition(": ")[2]
+
+
+def _check_moments(found: Findings, config: RunConfig) -> None:
+    if config.optimizer.moments == "8bit" and importlib.util.find_spec("bitsandbytes") is None:
+        found.problems["optimizer.moments"] = (
+            "8bit needs the package bitsandbytes, which this machine lacks: pip install 'starboard[8bit]', or use "
+            "float32."
+        )
 
 
 def _check_work_for_all(found: Findings, config: RunConfig) -> None:

@@ -13,6 +13,7 @@ from engine.main_memory import MANY_PARAMETERS
 from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 MOMENTS = 2  # of AdamW
+BLOCK, LEAST = 256, 4096  # of moments in 8 bits: numbers with a scale of their own, and of the smallest such tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,7 @@ def learner_memory(
     half: bool = False,
     lora_rank: int = 0,
     lora_targets: str = "all-linear",
+    eight_bit: bool = False,
     critic: bool = False,
     reference: bool = False,
     average: bool = False,
@@ -91,13 +93,16 @@ def learner_memory(
       frozen matrices in it, 2 bytes each (`engine.policies.frozen_weights`). FSDP2 gives each learner an even part of
       every weight's first axis, rounded up (`fully_shard` of PyTorch's documentation); an embedding that is also the
       head stays whole, as `engine.training.sharding` has it.
+    - Moments in 8 bits (`eight_bit`, one learner) are one byte each, and 4 for the scale of 256 of them; those of
+      tensors with fewer than 4096 numbers stay in float32 (`min_8bit_size` of bitsandbytes).
     - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
       nothing.
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
       On a CPU it takes one weight after the other, with the square root of its second moment and that over the bias
-      correction: twice the largest.
+      correction: twice the largest. With moments in 8 bits it needs nothing more on a GPU, and on a CPU 5 float32 of
+      each number of the largest: both moments, the gradient, and the second one's root before and after its correction.
     - Where the embedding is the head, its gradient from the one is added to that from the other.
     - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
     - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
@@ -121,6 +126,11 @@ def learner_memory(
     def part(weights: Mapping[str, Sizes], *, tied: bool = True) -> int:
         return FLOAT * sum(shard(size, 1 if tied and name in whole else learners) for name, size in weights.items())
 
+    def moments(weights: Mapping[str, Sizes], *, tied: bool = True) -> int:
+        if not eight_bit:
+            return MOMENTS * part(weights, tied=tied)
+        return sum(moment_bytes(prod(size)) for size in weights.values())
+
     def largest_part(weights: Mapping[str, Sizes]) -> int:
         return max((part({name: size}) for name, size in weights.items()), default=0)
 
@@ -130,9 +140,11 @@ def learner_memory(
     halved_base = halved if lora_rank else 0
     own_reference = part(base) - halved if reference and not lora_rank else 0
     of_critic = part({**body, **added}, tied=False) - halved_base + value_head
-    critic_moments = MOMENTS * (part(trained_body, tied=False) + value_head)
-    gathered_state = MOMENTS * FLOAT * count(trained.values())
-    if critic:
+    critic_moments = moments(trained_body, tied=False) + MOMENTS * value_head
+    gathered_state = moments(trained) if eight_bit else MOMENTS * FLOAT * count(trained.values())
+    if critic and eight_bit:
+        gathered_state += critic_moments + copied
+    elif critic:
         gathered_state += MOMENTS * (FLOAT * count(trained_body.values()) + value_head) + copied
     several = learners > 1 and shape.in_parts
     of_all = part({**base, **added}) - halved_base
@@ -155,13 +167,13 @@ def learner_memory(
     return LearnerMemory(
         weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
-        moments=MOMENTS * part(trained),
+        moments=moments(trained),
         average=part(trained) if average else 0,
         reference=own_reference,
         critic=of_critic + critic_moments if critic else 0,
         activations=max(saved_by_autograd, FLOAT * count(shape.embedding.values()) if shape.tied and not added else 0),
         gathered=_gathered(shape) if learners > 1 else 0,
-        stepping=part(trained) if gpu else 2 * largest_part(trained),
+        stepping=_stepping(part(trained), largest_part(trained), eight_bit=eight_bit, gpu=gpu),
         loading=process
         + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
         process=process,
@@ -171,6 +183,17 @@ def learner_memory(
         if learners == 1
         else export_model + max(saved, 2 * everything * sends_weights),
     )
+
+
+def moment_bytes(numbers: int) -> int:
+    """Of both moments of a tensor, in 8 bits if it is large enough."""
+    return MOMENTS * (numbers + FLOAT * -(-numbers // BLOCK) if numbers >= LEAST else FLOAT * numbers)
+
+
+def _stepping(weights: int, largest: int, *, eight_bit: bool, gpu: bool) -> int:
+    if eight_bit:
+        return 0 if gpu else 5 * largest
+    return weights if gpu else 2 * largest
 
 
 def shard(size: Sizes, learners: int) -> int:

@@ -88,6 +88,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         half=half,
         lora_rank=config.model.lora.rank,
         lora_targets=config.model.lora.targets,
+        eight_bit=optimizer.moments == "8bit",
         critic=config.algorithm.critic_settings is not None,
         reference=config.needs_reference,
         average=config.optimizer.ema_decay > 0,

@@ -73,6 +73,11 @@ class OptimizerConfig(Section):
         "1e-3; models with billions of parameters need about 1e-6.",
     )
     weight_decay: float = Field(0.01, ge=0, le=1, description="Weight decay of AdamW.")
+    moments: Literal["float32", "8bit"] = Field(
+        "float32",
+        description="Precision of AdamW's two moments. 8bit: 2 bytes per weight instead of 8, by bitsandbytes (the "
+        "extra 8bit), with one learner. Training then differs by the rounding; on CPUs its steps are slower.",
+    )
     max_grad_norm: float = Field(
         1.0, gt=0, le=1e6, description="Gradients are clipped to this norm. The charts show the norm before clipping."
     )

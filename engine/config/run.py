@@ -119,6 +119,11 @@ class RunConfig(Section):
                 "evaluation.weights: ema needs a moving average of the weights. Set optimizer.ema_decay, for example "
                 "to 0.99, or use current."
             )
+        if self.backend == "ray" and self.cluster.learners > 1 and self.optimizer.moments == "8bit":
+            raise ValueError(
+                f"optimizer.moments: bitsandbytes does not take sharded weights, and there are {self.cluster.learners} "
+                "learners. Use float32, which they share, or one learner."
+            )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
             raise ValueError(
                 "diagnostics.gradients_every: the gradient decomposition does not run on several learners. Set it to 0 "

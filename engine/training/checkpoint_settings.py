@@ -25,6 +25,7 @@ def weight_settings(config: RunConfig) -> Settings:
     """Settings that decide which tensors a checkpoint has, and what they mean."""
     lora, start = config.model.lora, config.model.start_from
     settings: Settings = {"algorithm.type": config.algorithm.type, "model.lora.rank": lora.rank}
+    settings["optimizer.moments"] = config.optimizer.moments
     if lora.rank:
         settings |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
     if start.run:  # model.path is then a folder of that run, which may move

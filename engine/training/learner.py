@@ -26,6 +26,7 @@ from engine.policies.loading import LanguageModel, compute_in, device_of, withou
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.meter import Meter
+from engine.training.optimizers import adamw
 from engine.training.reference import AdapterOff, FrozenCopy, Reference
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
@@ -60,21 +61,17 @@ class Learner:
         if config.needs_reference:
             self.reference = self._reference_of(reference)
         self.critic: Critic | None = None
-        self.critic_optimizer: torch.optim.AdamW | None = None
+        self.critic_optimizer: torch.optim.Optimizer | None = None
         self.critic_settings = config.algorithm.critic_settings
         if self.critic_settings is not None:
             self.critic = Critic(deepcopy(model.base_model), model.config.hidden_size)
             self.critic.head.to(device_of(model))
             self.share.shard_body(self.critic.body)
-            self.critic_optimizer = torch.optim.AdamW(
-                trainable_parameters(self.critic),
-                lr=self.critic_settings.learning_rate,
-                weight_decay=optimizer.weight_decay,
+            self.critic_optimizer = adamw(
+                trainable_parameters(self.critic), optimizer, learning_rate=self.critic_settings.learning_rate
             )
         self.share.shard_model(model)
-        self.optimizer = torch.optim.AdamW(
-            trainable_parameters(model), lr=optimizer.learning_rate, weight_decay=optimizer.weight_decay
-        )
+        self.optimizer = adamw(trainable_parameters(model), optimizer, learning_rate=optimizer.learning_rate)
         self.average = WeightAverage(model, decay=optimizer.ema_decay) if optimizer.ema_decay else None
 
     def _reference_of(self, model: LanguageModel | None) -> Reference:
@@ -257,12 +254,12 @@ class Learner:
         norm = self._step(critic, optimizer, meter)
         meter.add({**self.share.total(sums), "optim/critic_grad_norm": norm}, weight=float(tokens))
 
-    def _with_critic(self) -> tuple[Critic, torch.optim.AdamW, CriticConfig]:
+    def _with_critic(self) -> tuple[Critic, torch.optim.Optimizer, CriticConfig]:
         if self.critic is None or self.critic_optimizer is None or self.critic_settings is None:
             raise ValueError(f"{self.config.algorithm.type} has no critic; ppo and bi_level_gae have one.")
         return self.critic, self.critic_optimizer, self.critic_settings
 
-    def _step(self, module: torch.nn.Module, optimizer: torch.optim.AdamW, meter: Meter) -> float:
+    def _step(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, meter: Meter) -> float:
         """Clips the gradient and steps; a non-finite one is skipped and counted. Returns the norm before clipping."""
         norm = self.share.clip(module.parameters(), self.config.optimizer.max_grad_norm)
         if isfinite(norm):

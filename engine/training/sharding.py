@@ -172,9 +172,14 @@ def scattered_optimizer(state: dict[str, Any], optimizer: torch.optim.Optimizer)
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     moments = {
         index: {
-            name: scattered(value, weights[index]) if value.shape == weights[index].shape else value
+            name: scattered(value, weights[index]) if _has_shape(value, weights[index]) else value
             for name, value in of_weight.items()
         }
         for index, of_weight in state["state"].items()
     }
     return {**state, "state": moments}
+
+
+def _has_shape(value: Any, weight: Tensor) -> bool:
+    """Moments in 8 bits are in a dictionary with their scales, and not sharded."""
+    return getattr(value, "shape", None) == weight.shape

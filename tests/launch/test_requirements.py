@@ -164,7 +164,7 @@ def licence_of(found: metadata.Distribution) -> str:
 @pytest.mark.parametrize(
     ("folders", "extras"),
     [
-        (("engine", "webapp", "workers"), ["archive", "cluster"]),
+        (("engine", "webapp", "workers"), ["8bit", "archive", "cluster"]),
         (("tests", "benchmarks"), ["cluster", "dev", "trl", "reasoning-gym", "textarena", "verifiers"]),
     ],
 )

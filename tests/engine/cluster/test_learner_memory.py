@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.cluster.learner_memory import learner_memory
+from engine.cluster.learner_memory import learner_memory, moment_bytes
 from engine.policies.model_shape import gated_decoder
 from tests.engine.cluster.memory_shapes import decoder, of_learner
 
@@ -53,6 +53,22 @@ def test_a_copy_for_which_memory_is_not_needed_is_not_counted() -> None:
     )
     assert (large.copy, large.copy_if_free) == (0, 12 * 50_000_001)
     assert of_learner(learners=2, background="always").copy == 0
+
+
+def test_moments_in_8_bits_are_a_byte_each_and_a_scale_for_256_of_them() -> None:
+    assert moment_bytes(4095) == 2 * 4 * 4095  # too small
+    assert moment_bytes(4096) == 2 * (4096 + 4 * 16)
+    assert moment_bytes(5000) == 2 * (5000 + 4 * 20)  # 19 blocks, and a shorter one
+    shape = replace(decoder(), weights={"embedding": (100, 64), "norm": (64,)})
+    whole, eight = (learner_memory(shape, tokens=1, sampled=1, eight_bit=eight_bit) for eight_bit in (False, True))
+    assert (whole.moments, eight.moments) == (8 * 6464, 2 * (6400 + 4 * 25) + 8 * 64)
+    assert (eight.weights, eight.gradients) == (whole.weights, whole.gradients) == (4 * 6464, 4 * 6464)
+    # in the step 5 float32 of each number of the largest on a CPU, and nothing on a GPU
+    on_a_gpu = learner_memory(shape, tokens=1, sampled=1, eight_bit=True, gpu=True)
+    assert (eight.stepping, on_a_gpu.stepping) == (5 * 4 * 6400, 0)
+    assert (
+        learner_memory(shape, tokens=1, sampled=1, eight_bit=True, background="always").copy == 4 * 6464 + eight.moments
+    )
 
 
 def test_three_learners_have_a_third_of_each_weights_first_axis_rounded_up() -> None:
