@@ -19,7 +19,7 @@ _TIMES = {
     "update": ("Update", "Time of advantages and gradient steps."),
     "capture": ("Recording", "Time to write the step's trajectories."),
     "evaluation": ("Evaluation", "Time of held-out episodes, at steps that have them."),
-    "checkpoint": ("Checkpoint", "Time to save a checkpoint, at steps that save one."),
+    "checkpoint": ("Checkpoint", "Time that training stops to save a checkpoint, at steps that save one."),
 }
 
 TIME = tuple(

@@ -39,6 +39,7 @@ class Progress:
     ending: dict[str, Any] = field(
         default_factory=dict
     )  # fields of the final event, if a rule ends the run at this step
+    tokens_per_forward: int = 0  # where memory is short; 0: as configured, or the device's default
     detectors: dict[str, Any] = field(default_factory=dict)
     stds: dict[str, float] = field(default_factory=dict)  # smoothed, of the collapse diagnostics
     settings: dict[str, Any] = field(default_factory=dict)  # the revision and the accepted changes from `control.json`

@@ -26,10 +26,12 @@ from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
 from engine.training.checkpoint_state import Progress
 from engine.training.control import Control, Interrupted, StopRequested
+from engine.training.forward_size import fitting_size, with_tokens
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.seen_problems import SeenProblems
 from engine.training.trainer import Trainer
+from engine.verdict.types import Severity
 from engine.versions import versions_of
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
@@ -94,8 +96,12 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     initial = begun_at(config, start)
+    size = fitting_size(initial, found)
+    if size is not None:
+        initial = with_tokens(initial, size.tokens)
     config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
+    progress.tokens_per_forward = size.tokens if size is not None else 0
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None:
         progress.problems = SeenProblems.read(start) or progress.problems
@@ -118,6 +124,8 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     events.emit(started)
     if beginning.warning:
         warn(events, beginning.warning, metric="cluster/damaged_checkpoints", value=len(beginning.damaged))
+    if size is not None and size.tokens < size.usual:
+        warn(events, str(size), severity="watch", metric="cluster/tokens_per_forward", value=size.tokens)
     return Trainer(initial, directory, events, control, backend, progress)
 
 
@@ -152,10 +160,17 @@ def open_ray(
     return RayBackend.open(config, found, directory.path.resolve(), reporter)
 
 
-def warn(events: EventLog, message: str, *, metric: str = "cluster/replaced_samplers", value: float = 1.0) -> None:
+def warn(
+    events: EventLog,
+    message: str,
+    *,
+    severity: Severity = "warn",
+    metric: str = "cluster/replaced_samplers",
+    value: float = 1.0,
+) -> None:
     """An alert about machines or disks, not about training."""
     events.emit(
-        AlertRaised(step=events.step, rule=MACHINES, severity="warn", message=message, metric=metric, value=value)
+        AlertRaised(step=events.step, rule=MACHINES, severity=severity, message=message, metric=metric, value=value)
     )
 
 
