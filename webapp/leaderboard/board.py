@@ -68,6 +68,7 @@ class Board:
     others: list[OtherConditions] = field(default_factory=list)
     in_progress: int = 0
     unfinished: int = 0  # failed or stopped
+    listed: Listing | Configurations | None = None  # all of those, on all pages
 
     @property
     def pages(self) -> int:
@@ -118,7 +119,7 @@ def matching_entries(suite: Suite, key: str, query: BoardQuery) -> QuerySet[Entr
 
 def _fill_entries(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query, measure = board.query, board.query.measure
-    listing = Listing.of(matching, query)
+    board.listed = listing = Listing.of(matching, query)
     start = (query.page - 1) * most
     ranks = listing.ranks(start, start + most)
     board.total = len(listing.keys)
@@ -156,17 +157,16 @@ def with_runs(keys: Iterable[int]) -> dict[int, Entry]:
 
 
 def _checkpoints(key: str, shown: Sequence[Entry]) -> dict[str, int]:
-    """How many entries a run has under the key: the best of many is better by luck."""
+    """How many entries a run has under the key: the best of many is better by luck. All of them are in its project, so
+    who reads one reads all."""
     runs = {entry.run_id for entry in shown if entry.run_id}
-    counts = (
-        readable(Entry.objects.filter(key=key, run__in=runs)).values_list("run").annotate(count=Count("pk")).order_by()
-    )
+    counts = Entry.objects.filter(key=key, run__in=runs).order_by().values_list("run").annotate(count=Count("pk"))
     return dict(counts)
 
 
 def _fill_configurations(board: Board, matching: QuerySet[Entry], pinned: Entry | None, most: int) -> None:
     query, measure = board.query, board.query.measure
-    listed = configurations(matching, measure.field, fewer_is_better=measure.ascending)
+    board.listed = listed = configurations(matching, measure.field, fewer_is_better=measure.ascending)
     board.total = len(listed)
     pinned_group = listed.with_member(pinned.pk) if pinned else None
     board.pinned = pinned_group is not None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from django.db.models import QuerySet
 from django.urls import reverse
 from numpy.typing import NDArray
 
 from engine.statistics.pareto import pareto_front
-from webapp.leaderboard.board import Board, matching_entries, with_runs
+from webapp.leaderboard.board import Board
 from webapp.leaderboard.cells import Cell, cell
 from webapp.leaderboard.columns import COLUMNS, COSTS, Column
-from webapp.leaderboard.configurations import configurations
+from webapp.leaderboard.configurations import Configurations
+from webapp.leaderboard.listing import Listing
 from webapp.leaderboard.models import Entry
 from webapp.leaderboard.rows import Row
 from webapp.leaderboard.standings import Standing
@@ -73,59 +74,75 @@ class CostChart:
 def read_cost_chart(board: Board, *, public: bool = False) -> CostChart | None:
     """None unless the address has one. Rows are those that match the filter, on all pages."""
     query = board.query
-    if not query.against or not board.key:
+    if not query.against or board.listed is None:
         return None
     chart = CostChart(cost=COLUMNS[query.against], measure=query.measure)
-    matching = matching_entries(board.suite, board.key, query)
-    rows, costs, values, devices = _rows(matching, chart.cost, chart.measure, grouped=query.by_configuration)
+    rows = _rows(board.listed, _costs(board, chart.cost))
+    costs, values, devices = rows.costs, rows.values, rows.devices
     known = np.flatnonzero(~np.isnan(costs) & ~np.isnan(values))
-    chart.known, chart.unknown = len(known), len(rows) - len(known)
-    if chart.cost.unit != "hours":
-        devices = np.full(len(rows), "")
+    chart.known, chart.unknown = len(known), len(costs) - len(known)
     chart.devices = sorted(set(devices[known].tolist()))
     worth = -values if chart.measure.ascending else values
-    front = np.zeros(len(rows), dtype=bool)
+    front = np.zeros(len(costs), dtype=bool)
     for device in chart.devices:  # an hour of a CPU is not one of a GPU
         own = known[devices[known] == device]
         front[own] = pareto_front(costs[own], worth[own])
-    drawn = sorted(known.tolist(), key=lambda index: (not front[index], -worth[index]))[:MOST_POINTS]
-    entries = with_runs(pk for index in drawn for pk in rows[index])
-    for index in sorted(drawn, key=lambda index: (costs[index], worth[index])):
-        members = [entries[pk] for pk in rows[index]]
-        row = Row(entry=members[0], rank=None, standing=Standing(), members=members)
+    drawn = known[np.lexsort((-worth[known], ~front[known]))][:MOST_POINTS]
+    members = {index: rows.members(index) for index in drawn.tolist()}
+    entries = _entries([pk for keys in members.values() for pk in keys], chart)
+    address = "" if public else reverse("suites:evaluation", args=[0])
+    for index in drawn[np.lexsort((worth[drawn], costs[drawn]))].tolist():
+        found = [entries[pk] for pk in members[index] if pk in entries]  # one may have been deleted meanwhile
+        if not found:
+            continue
+        row = Row(entry=found[0], rank=None, standing=Standing(), members=found)
         at = float(costs[index]), float(values[index])
-        chart.points.append(_point(row, chart, at, is_front=bool(front[index]), public=public))
+        chart.points.append(_point(row, chart, at, is_front=bool(front[index]), address=address))
         if front[index]:
             chart.front.append(FrontRow(row=row, cost=cell(row, chart.cost), value=cell(row, chart.measure)))
     return chart
 
 
 class _Rows(NamedTuple):
-    """The entries of each row, and of each the mean cost and value, NaN where one is not known, and the device."""
+    """Of each row the mean cost and value, NaN where one is not known, the device, and the keys of its entries."""
 
-    members: list[list[int]]
     costs: Floats
     values: Floats
     devices: NDArray[np.str_]
+    members: Callable[[int], list[int]]
 
 
-def _rows(matching: QuerySet[Entry], cost: Column, measure: Column, *, grouped: bool) -> _Rows:
+def _costs(board: Board, cost: Column) -> dict[int, tuple[float | None, str]]:
+    """By entry, with the device where that matters: of all that have the key, whoever may read them, since these are
+    in an index and need no row."""
+    entries = Entry.objects.filter(suite=board.suite, key=board.key)
+    rows = entries.order_by().values_list("pk", cost.field, "device")
+    if cost.unit != "hours":
+        return {pk: (number, "") for pk, number, _ in rows}
+    return {pk: (number, device) for pk, number, device in rows}
+
+
+def _rows(listed: Listing | Configurations, costs: Mapping[int, tuple[float | None, str]]) -> _Rows:
     """Entries, or configurations with their members."""
-    found = list(matching.values_list("pk", cost.field, measure.field, "device"))
-    keys = [pk for pk, *_ in found]
-    numbers = np.array([(cost, value) for _, cost, value, _ in found], np.float64).reshape(-1, 2)
-    devices = np.array([device for *_, device in found], dtype=str)
-    if not grouped:
-        return _Rows([[pk] for pk in keys], numbers[:, 0], numbers[:, 1], devices)
-    listed = configurations(matching, measure.field)
-    position = {pk: index for index, pk in enumerate(keys)}
-    order = np.array([position[pk] for pk in listed.keys.tolist()], np.int64)
-    members = [listed.members(index) for index in range(len(listed))]
-    costs, values = (listed.means(numbers[order, column]) for column in (0, 1))
-    return _Rows(members, costs, values, devices[order[listed.starts]])
+    found = [costs.get(pk, (None, "")) for pk in listed.keys.tolist()]
+    numbers = np.array([number for number, _ in found], np.float64)
+    devices = np.array([device for _, device in found], dtype=str)
+    if isinstance(listed, Listing):
+        return _Rows(numbers, listed.values, devices, lambda index: [int(listed.keys[index])])
+    return _Rows(listed.means(numbers), listed.means(listed.values), devices[listed.starts], listed.members)
 
 
-def _point(row: Row, chart: CostChart, at: tuple[float, float], *, is_front: bool, public: bool) -> Point:
+def _entries(keys: Sequence[int], chart: CostChart) -> dict[int, Entry]:
+    """With what a point is drawn from: whole entries are kilobytes wide."""
+    fields = {"name", "preset", "model", "device", "half_known", "success", "low", "high", "run__colour"}
+    fields |= {chart.cost.field, chart.measure.field}
+    if chart.measure.measure or chart.cost.measure:
+        fields.add("measures")
+    return Entry.objects.select_related("run").order_by().only(*fields).in_bulk(list(keys))
+
+
+def _point(row: Row, chart: CostChart, at: tuple[float, float], *, is_front: bool, address: str) -> Point:
+    """`address` is that of evaluation 0."""
     _, low, high = row.estimate(chart.measure) or (None, None, None)
     value = cell(row, chart.measure)
     lines = [
@@ -142,7 +159,7 @@ def _point(row: Row, chart: CostChart, at: tuple[float, float], *, is_front: boo
         colour=row.entry.run.colour if row.entry.run else NO_COLOUR,
         front=is_front,
         device=row.entry.device if chart.cost.unit == "hours" else "",
-        address="" if public else reverse("suites:evaluation", args=[row.entry.pk]),
+        address=address.replace("/0/", f"/{row.entry.pk}/"),
     )
 
 

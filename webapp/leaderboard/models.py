@@ -67,6 +67,19 @@ class Entry(models.Model):
             # What lists count, order and rank by success; all columns, so that they read no row.
             models.Index(fields=["suite", "key", "-success", "evaluation", "suite_version"]),
             models.Index(fields=["run", "key"]),
+            models.Index(
+                fields=[
+                    "suite",
+                    "key",
+                    "evaluation",
+                    "device",
+                    "device_hours",
+                    "updates",
+                    "environment_turns",
+                    "generated_tokens",
+                ],
+                name="leaderboard_entry_costs",
+            ),
         ]
 
     def __str__(self) -> str:

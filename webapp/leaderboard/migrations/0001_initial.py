@@ -99,6 +99,10 @@ class Migration(migrations.Migration):
             model_name='entry',
             index=models.Index(fields=['run', 'key'], name='leaderboard_run_id_25f49d_idx'),
         ),
+        migrations.AddIndex(
+            model_name='entry',
+            index=models.Index(fields=['suite', 'key', 'evaluation', 'device', 'device_hours', 'updates', 'environment_turns', 'generated_tokens'], name='leaderboard_entry_costs'),
+        ),
         migrations.AddConstraint(
             model_name='problemtotals',
             constraint=models.UniqueConstraint(fields=('entry', 'order'), name='one_row_per_item_of_entry'),
