@@ -3,13 +3,13 @@
 Site, two workers and Redis are real processes of their own, on loopback; engines are the stand-in of the tests, which
 trains nothing and keeps to the protocol of run directories. Every second something happens: a run is launched, paused,
 stopped, resumed or begun again; a worker, an engine, its keeper, the site or Redis is killed; a worker or an engine is
-suspended; Redis is emptied. What was killed starts again within some seconds, as under a launcher. After that all runs
-are stopped, and then of each run
+suspended; Redis is emptied; with `--postgres`, the database is stopped or killed too. What was taken away starts again
+within some seconds, as under a launcher. After that all runs are stopped, and then of each run
 
 * every row is what its file says: rows read again from the file (`manage.py rebuild_run`) are those that were there,
 * no process is left, no lock on its directory is held, and no worker holds its lease.
 
-    python -m benchmarks.chaos [--seconds N] [--seed N]
+    python -m benchmarks.chaos [--seconds N] [--seed N] [--postgres]
 
 Exit status 0 if nothing is wrong; else it names what is.
 """
@@ -32,8 +32,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.databases import add_option, database, vendor
 from tests.launch.deployment import Deployment, answers
 from tests.launch.installation import free_port
+from tests.on_postgres import PostgreSQL
 
 SETTINGS = "benchmarks.paced_settings"
 SLOTS = 3
@@ -47,21 +49,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of faults")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
+    add_option(parser)
     options = parser.parse_args()
     scratch = Path(tempfile.mkdtemp())
+    slots = {"STARBOARD_MAX_PARALLEL_RUNS": str(SLOTS)}
     try:
-        with Deployment(scratch, STARBOARD_MAX_PARALLEL_RUNS=str(SLOTS)) as one:
+        with database(options.postgres) as server, Deployment(scratch, server.url if server else "", **slots) as one:
             one.start_redis()
             one.prepare()
             set_up_django(one)
-            chaos = Chaos(one, random.Random(options.seed))
+            chaos = Chaos(one, random.Random(options.seed), server)
             chaos.start()
             chaos.run(options.seconds)
             chaos.calm_down()
-            wrong = chaos.what_is_wrong()
+            counts, wrong = chaos.counts(), chaos.what_is_wrong()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    result = {"seconds": options.seconds, "seed": options.seed, **chaos.counts(), "wrong": wrong}
+    result = {"database": vendor(), "seconds": options.seconds, "seed": options.seed, **counts, "wrong": wrong}
     sys.stdout.write(json.dumps({"benchmark": "chaos", **result}) + "\n")
     return 1 if wrong else 0
 
@@ -75,8 +79,8 @@ def set_up_django(one: Deployment) -> None:
 
 
 class Chaos:
-    def __init__(self, one: Deployment, choice: random.Random) -> None:
-        self.one, self.choice = one, choice
+    def __init__(self, one: Deployment, choice: random.Random, server: PostgreSQL | None = None) -> None:
+        self.one, self.choice, self.server = one, choice, server
         self.port = free_port()
         self.parts: dict[str, subprocess.Popen[bytes]] = {}
         self.again: list[tuple[float, Callable[[], None]]] = []  # when what was taken away comes back
@@ -114,7 +118,7 @@ class Chaos:
         faults = {
             self.launch: 4, self.pause: 3, self.resume: 5, self.stop: 2, self.kill_engine: 3, self.suspend_engine: 1,
             self.kill_keeper: 1, self.kill_worker: 2, self.suspend_worker: 1, self.kill_site: 1, self.kill_redis: 1,
-            self.empty_redis: 1,
+            self.empty_redis: 1, self.stop_database: 1 if self.server else 0,
         }  # fmt: skip
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -125,13 +129,15 @@ class Chaos:
             time.sleep(PAUSE)
 
     def ask(self, act: Callable[[], Any]) -> Any:
-        """None while the database is locked, by a worker that was suspended within a write: a site would answer 503."""
-        from django.db import OperationalError
+        """None while the database is away, or locked by a worker that was suspended within a write: a site would answer
+        503."""
+        from django.db import InterfaceError, OperationalError, connection
 
         try:
             return act()
-        except OperationalError:
+        except (OperationalError, InterfaceError):
             self.refused += 1
+            connection.close()
             return None
 
     def later(self, act: Callable[[], None]) -> None:
@@ -227,6 +233,13 @@ class Chaos:
             redis.Redis.from_url(self.one.environment["REDIS_URL"], socket_timeout=1).flushall()
         except redis.RedisError:
             return False
+        return True
+
+    def stop_database(self) -> bool:
+        if self.server is None or not self.server.runs:
+            return False
+        self.server.stop(self.choice.choice(["fast", "immediate"]))
+        self.later(self.server.start)
         return True
 
     # --- the runs ---

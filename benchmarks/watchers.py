@@ -6,10 +6,11 @@ read as JSON, minus the time that the engine wrote into the event. The watchers 
 the engine, so the numbers are an upper bound for what watchers elsewhere see.
 
 The run is the starter run of `make run`, at its own pace, or with `--rate` one that trains nothing and writes as many
-events a second: phases, trajectories and steps. `--silent` adds watchers that never read. The site's memory is that of
-its process: resident, once all watchers are there, at most, and at the end.
+events a second: phases, trajectories and steps. `--silent` adds watchers that never read. `lost` watchers were dropped,
+for want of a pong or for another reason; one that falls behind reads on. The site's memory is that of its process:
+resident, once all watchers are there, at most, at the end, and how it grows per hour after the first fifth.
 
-    python -m benchmarks.watchers [--watchers N] [--silent N] [--rate EVENTS] [--seconds N]
+    python -m benchmarks.watchers [--watchers N] [--silent N] [--rate EVENTS] [--seconds N] [--postgres]
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
+from benchmarks.databases import add_option, database
 from engine.config import RunConfig
 from tests.launch.deployment import Deployment
 from tests.launch.installation import Installation, free_port
@@ -59,15 +62,20 @@ def main() -> int:
     parser.add_argument("--silent", type=int, default=0, help="watchers that never read, beside them")
     parser.add_argument("--rate", type=float, help="events per second (default: those of the starter run)")
     parser.add_argument("--seconds", type=float, default=60.0, help="to watch once all are there")
+    add_option(parser)
     options = parser.parse_args()
+    if options.postgres and not options.rate:
+        raise SystemExit("--postgres needs --rate: the starter run is that of `make run`, which has SQLite.")
     scratch = Path(tempfile.mkdtemp())
     try:
-        with paced(scratch, options.rate) if options.rate else starter(scratch) as watched:
+        with database(options.postgres), paced(scratch, options.rate) if options.rate else starter(scratch) as watched:
             audience = Audience(watched)
             asyncio.run(audience.watch(options.watchers, options.silent, options.seconds))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    given = {"watchers": options.watchers, "silent": options.silent, "rate": options.rate}
+    named = "postgresql" if options.postgres else "sqlite"
+    given = {"database": named, "watchers": options.watchers, "silent": options.silent, "rate": options.rate}
+    given |= {"seconds": options.seconds}
     sys.stdout.write(json.dumps({"benchmark": "watchers", **given, **audience.result()}) + "\n")
     return 0
 
@@ -84,7 +92,7 @@ def starter(scratch: Path) -> Iterator[Watched]:
 def paced(scratch: Path, rate: float) -> Iterator[Watched]:
     """Its engine is the stand-in of the tests, which writes four events a step."""
     port = free_port()
-    with Deployment(scratch) as one:
+    with Deployment(scratch, os.environ.get("DATABASE_URL", "")) as one:
         one.start_redis()
         one.prepare()
         site = one.start_site(port)
@@ -178,6 +186,7 @@ class Audience:
             return {"events": 0, "lost": self.lost}
         quantiles = {"p50_ms": pick(lags, 0.5), "p95_ms": pick(lags, 0.95), "max_ms": pick(lags, 1.0)}
         memory = {"at_first": self.memory[0], "at_most": max(self.memory), "at_last": self.memory[-1]}
+        memory["per_hour"] = round(3600 * slope(self.memory[len(self.memory) // 5 :]))
         missed = sum(max(map(len, whole.values())) - len(event) for event in whole.values())
         counts = {"events": len(whole), "received": len(lags), "missed": missed, "lost": self.lost}
         return {**counts, **quantiles, "site_mib": memory}
@@ -187,6 +196,11 @@ def resident(process: int) -> int:
     """MiB."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE") // 2**20
+
+
+def slope(values: list[int]) -> float:
+    """The least-squares growth from one value to the next."""
+    return float(np.polyfit(range(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
 
 
 def pick(ordered: list[float], share: float) -> int:

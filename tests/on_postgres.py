@@ -62,6 +62,7 @@ class PostgreSQL:
     def __init__(self, folder: Path, *, durable: bool = False) -> None:
         self.folder, self.durable, self.port = folder, durable, free_port()
         self.user = "postgres" if os.geteuid() == 0 else None
+        self.runs = False
         self.home = Path(tempfile.mkdtemp(prefix="starboard-postgres-"))
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
 
@@ -73,7 +74,7 @@ class PostgreSQL:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(subprocess.CalledProcessError):  # it may have been stopped already
+        if self.runs:
             self.stop("immediate")
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -81,9 +82,11 @@ class PostgreSQL:
         fsync = "on" if self.durable else "off"
         settings = f"-p {self.port} -k {self.home} -c listen_addresses=127.0.0.1 -c fsync={fsync}"
         self._run("pg_ctl", "-o", settings, "-l", str(self.home / "log"), "-w", "start")
+        self.runs = True
 
     def stop(self, mode: str) -> None:
         """`fast` rolls back what is open and ends; `immediate` ends as in a crash."""
+        self.runs = False
         self._run("pg_ctl", "-m", mode, "-w", "stop")
 
     def _run(self, program: str, *arguments: str) -> None:
