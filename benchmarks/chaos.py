@@ -42,13 +42,14 @@ SLOTS = 3
 STEPS = 400
 PAUSE = 1.0  # seconds between two faults
 AWAY = 4.0  # seconds, at most, that something is suspended or missing
-PATIENCE = 180.0  # for all runs to end
+PATIENCE = 180.0  # seconds for all runs to end
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="of faults")
     parser.add_argument("--seed", type=int, default=1, help="of the faults")
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds for all runs to end afterwards")
     add_option(parser)
     options = parser.parse_args()
     scratch = Path(tempfile.mkdtemp())
@@ -61,7 +62,7 @@ def main() -> int:
             chaos = Chaos(one, random.Random(options.seed), server)
             chaos.start()
             chaos.run(options.seconds)
-            chaos.calm_down()
+            chaos.calm_down(options.patience)
             counts, wrong = chaos.counts(), chaos.what_is_wrong()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -259,7 +260,7 @@ class Chaos:
 
     # --- the end ---
 
-    def calm_down(self) -> None:
+    def calm_down(self, patience: float) -> None:
         """Everything is there again, and all runs are stopped."""
         from webapp.runs.models import Run
         from webapp.runs.services import request_stop
@@ -268,7 +269,7 @@ class Chaos:
         for name in self.parts:
             if not self.is_there(name):
                 self.begin(name)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         stopped: set[tuple[str, int]] = set()
         while (live := self.ask(self.live) or []) or self.ask(self.held):
             for run in live:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from tests.on_postgres import PostgreSQL, find_programs
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the site's own process; numpy reads it when it is imported
+
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--postgres", action="store_true", help="in a PostgreSQL server of its own, in place of SQLite")

@@ -75,8 +75,7 @@ def fill(name: str, count: int) -> Any:
     ]
     TrajectoryText.objects.bulk_create(texts, 1000)
     for step in range(0, count // STEP, 9):
-        Alert.objects.create(run=run, seq=step, step=step, time=0.0, rule="entropy", severity="warn", message="",
-                             payload={})  # fmt: skip
+        Alert.objects.create(run=run, seq=step, step=step, time=0.0, rule="entropy", severity="warn", message="")
     return run
 
 

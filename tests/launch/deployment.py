@@ -93,7 +93,7 @@ class Deployment:
         command = [sys.executable, "manage.py", *arguments]
         environment = {**self.environment, **variables}
         done = subprocess.run(
-            command, cwd=self.code, env=environment, capture_output=True, text=True, check=False, timeout=120
+            command, cwd=self.code, env=environment, capture_output=True, text=True, check=False, timeout=600
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()

@@ -18,6 +18,8 @@ SHUTDOWN_SECONDS = 5
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    # numpy's products are small here, and on a busy machine threads that wait for each other take twenty times as long
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
 
