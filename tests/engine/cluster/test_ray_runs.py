@@ -15,6 +15,7 @@ import torch
 from engine.events import CheckpointSaved, StepCompleted
 from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
+from engine.training.checkpoint_folder import is_valid
 from tests.engine.cluster.runs import (
     actors,
     descendants,
@@ -87,6 +88,20 @@ def test_on_ray_too_the_moving_average_is_evaluated_and_the_weights_are_trained(
     for step, expected in local_metrics.items():
         assert metrics(tmp_path)[step]["policy/loss"] == pytest.approx(expected["policy/loss"], abs=1e-3)
     assert (tmp_path / "checkpoints/step_3/ema/model.safetensors").is_file()
+
+
+def test_one_learner_writes_checkpoints_in_the_background_and_a_local_run_resumes_from_them(
+    tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]]
+) -> None:
+    config = ray_config(steps=2, checkpoint={"every": 1, "background": "always"})
+    assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
+    saved = [event for event in events(tmp_path) if isinstance(event, CheckpointSaved)]
+    assert [(event.step, event.reason) for event in saved] == [(1, "schedule"), (2, "schedule")]
+    assert all(is_valid(tmp_path / event.path) for event in saved)
+    more = config.model_copy(update={"backend": "local", "steps": 3})
+    assert train(more, tmp_path, "--resume") == 0
+    for step, wanted in local_metrics.items():
+        assert metrics(tmp_path)[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
 
 
 def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_path: Path, ray_address: str) -> None:
