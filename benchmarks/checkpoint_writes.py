@@ -1,8 +1,8 @@
 """How long training stands still for a checkpoint, and how long it takes to write one and to resume from it.
 
 A learner with the shape of Qwen2.5-0.5B and random weights makes an update, and saves: once while training waits for
-the write (`checkpoint.background` never), and once from a copy, while it makes further updates (always). Then another
-learner loads the checkpoint. The model, the copy and the gradients take 14 GB of main memory, and the files 8 GB.
+the write (`checkpoint.background` never), and once from a copy, while it makes further updates (always); beside them a
+bare copy of weights and moments in main memory. Then another learner loads the checkpoint. The model, the copy and the gradients take 14 GB of main memory, and the files 8 GB.
 
     python -m benchmarks.checkpoint_writes [--tiny] [--folder DIR]
 """
@@ -26,7 +26,7 @@ from engine.config import RunConfig, build_config
 from engine.cpu_threads import limit_thread_spinning
 
 ROWS, LENGTH = 1, 256
-UPDATES = 3  # before the save, to compare those during the write with
+UPDATES = 1  # after a first one, to compare those during the write with
 T = TypeVar("T")
 
 
@@ -83,6 +83,7 @@ def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
     batch = made_up_batch(ROWS, LENGTH, vocabulary=learner.model.config.vocab_size)
     alone = [timed_update(learner, batch, update) for update in range(1 + UPDATES)][1:]
     path, waiting = timed(lambda: checkpoint.save(directory, tokenizer, LiveState(learner, Progress(step=1))))
+    _, copying = timed(lambda: [tensor.clone() for tensor in tensors_of(learner)])
     saves = BackgroundSaves(learner, tokenizer)
     began = time.perf_counter()
     write, standing_still = timed(lambda: saves.start(directory, Progress(step=2)))
@@ -98,12 +99,19 @@ def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
         "parameters": learner.model.num_parameters(),
         "checkpoint_bytes": size_of(path),
         "copied_bytes": bytes_to_copy(learner),
+        "bare_copy_seconds": round(copying, 2),
         "still_seconds": {"never": round(waiting, 2), "always": round(standing_still, 2)},
         "write_seconds": round(complete.result() - began, 2),
         "update_seconds": round(statistics.median(alone), 2),
         "updates_meanwhile": len(meanwhile),
         "update_seconds_meanwhile": round(statistics.median(meanwhile), 2) if meanwhile else None,
     }
+
+
+def tensors_of(learner: Any) -> list[Any]:
+    """Weights and moments."""
+    moments = [value for state in learner.optimizer.state.values() for value in state.values()]
+    return [weight.detach() for weight in learner.model.parameters()] + moments
 
 
 def wait_until(done: Callable[[], bool]) -> float:

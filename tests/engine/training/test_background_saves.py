@@ -152,6 +152,24 @@ def test_an_interrupted_run_ends_only_when_its_checkpoint_is_complete(
     ]
 
 
+def test_a_run_pauses_only_when_its_checkpoint_is_complete(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held("checkpoint", 3)  # which it announces to wait for the write of step 2
+    held.install(monkeypatch)
+
+    def pause(event: Event) -> None:
+        if event.kind == "phase_changed" and (event.phase, event.step) == ("rollout", 3):
+            (tmp_path / "control.json").write_text(json.dumps({"request": "pause", "epoch": 0}))
+        if event.kind == "phase_changed" and event.phase == "paused":
+            (tmp_path / "control.json").write_text(json.dumps({"request": "run", "epoch": 0}))
+
+    config = run_config(model, evaluation=QUIET, checkpoint={**ALWAYS, "every": 2})
+    assert train(config, tmp_path, sinks=[held.hear, pause]) == EXIT_DONE
+    order = [(event.kind, event.step, getattr(event, "phase", "")) for event in events_of(tmp_path)]
+    assert order.index(("checkpoint_saved", 2, "")) == order.index(("phase_changed", 3, "paused")) - 1
+
+
 def test_a_run_that_fails_keeps_the_checkpoint_in_progress(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.config.watching import CheckpointConfig
 from engine.errors import CheckpointError
 from engine.events import MACHINES
 from engine.training.beginning import find_beginning
@@ -100,9 +99,18 @@ def test_a_run_that_was_killed_before_its_first_scheduled_checkpoint_begins_agai
     assert beginning_of(run, every=3) == ""
 
 
-def test_a_run_may_be_killed_while_its_first_checkpoint_is_written_in_the_background() -> None:
-    sections = [CheckpointConfig(every=5, background=background) for background in ("never", "auto", "always")]
-    assert [section.most_unsaved for section in sections] == [5, 10, 10]
+@pytest.mark.parametrize(
+    ("background", "every", "expected"),
+    [("always", 2, EXIT_DONE), ("always", 1, EXIT_FAILED), ("never", 2, EXIT_FAILED)],
+)
+def test_a_run_that_was_killed_while_it_wrote_its_first_checkpoint_in_the_background_begins_again(
+    model: Path, run: Path, background: str, every: int, expected: int
+) -> None:
+    """After 3 steps: that of step 2 may still have been in progress, and that of step 1 cannot."""
+    forget_checkpoints(run)
+    section = {"every": every, "background": background}
+    config = run_config(model, steps=3, evaluation=QUIET, checkpoint=section)
+    assert train(config, run, resume=True) == expected
 
 
 @pytest.mark.parametrize("every", [0, 2])
