@@ -2,7 +2,8 @@
 
 A learner with the shape of Qwen2.5-0.5B and random weights makes an update, and saves: once while training waits for
 the write (`checkpoint.background` never), and once from a copy, while it makes further updates (always); beside them a
-bare copy of weights and moments in main memory. Then another learner loads the checkpoint. The model, the copy and the gradients take 14 GB of main memory, and the files 8 GB.
+bare copy of weights and moments in main memory. Then another learner loads the checkpoint. The model, the copy and the
+gradients take 14 GB of main memory, and the files 14 GB.
 
     python -m benchmarks.checkpoint_writes [--tiny] [--folder DIR]
 """
