@@ -41,6 +41,7 @@ from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs
 from engine.errors import ConfigError
 from engine.policies.loading import load_tokenizer
+from engine.policies.weight_checksums import bytes_of
 from engine.rollout.batching import Batch, collate
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, partition_by_group
@@ -302,6 +303,7 @@ class RayBackend:
         sent = self._call_learners("Weight sync", "sent_checksums")[0]
         compared = compare_checksums(sent, self._call_samplers("Weight sync", "checksums"))
         self.metrics["cluster/compared_samplers"] = float(compared)
+        self.metrics["cluster/sync_gb"] = bytes_of(sent) / 1e9
 
     def _compare_logprobs(self, probe: list[list[int]]) -> None:
         learner = self._call_learners("Weight sync", "probe_logprobs", probe)[0]

@@ -106,6 +106,12 @@ CLUSTER = (
         bad="Above 0.01 in float32 the run stops: the sampler still has old weights.",
     ),
     Metric(
+        name="cluster/sync_gb", section="cluster", title="Weights sent", unit="GB", low=0,
+        meaning="Bytes of the policy's weights that each sampler received in the step's weight sync, in the precision "
+        "in which they were sent.", bad="Together with a long time/sync: the weights go through main memory. "
+        "cluster.weight_transfer has ways from GPU to GPU.",
+    ),
+    Metric(
         name="cluster/compared_samplers", section="cluster", title="Verified samplers", unit="processes", low=0,
         better="higher", meaning="Samplers whose weights have exactly the checksum of what the learner sent. "
         "Samplers with packed or sharded weights are verified by the probe only.",

@@ -15,6 +15,7 @@ from torch import Tensor
 CHUNK = 1 << 24  # numbers at a time: the sum of this many 16-bit squares stays below 2^63
 BITS = {2: torch.int16, 4: torch.int32}
 TYPES = (torch.float32, torch.bfloat16)
+BYTES = {str(kind).removeprefix("torch."): kind.itemsize for kind in TYPES}
 
 Watch = Callable[[str, Tensor], None]
 
@@ -55,6 +56,11 @@ class SentChecksums:
     def total(self) -> dict[str, WeightChecksum]:
         kinds = {kind for sums in self.by_name.values() for kind in sums}
         return {kind: total(sums[kind] for sums in self.by_name.values() if kind in sums) for kind in kinds}
+
+
+def bytes_of(sent: dict[str, WeightChecksum]) -> int:
+    """Of the weights in the type that they were sent in, which is the widest."""
+    return max((one.numbers * BYTES[kind] for kind, one in sent.items()), default=0)
 
 
 def model_checksums(weights: Iterable[Tensor]) -> dict[str, WeightChecksum]:

@@ -39,7 +39,7 @@ gradient/bucket_3/regularizer_share gradient/bucket_4/reward_std gradient/bucket
 eval/Frozen Lake/success eval/Frozen Lake/success_low eval/Frozen Lake/success_high
 eval/Frozen Lake/return time/step time/rollout
 time/diagnostics time/gradients time/update time/evaluation time/checkpoint time/capture time/score time/sync
-cluster/probe_gap cluster/replaced_samplers cluster/replaced_environments perf/sampled_tokens_per_second
+cluster/probe_gap cluster/sync_gb cluster/replaced_samplers cluster/replaced_environments perf/sampled_tokens_per_second
 perf/trained_tokens_per_second system/process_memory_gb system/process_memory_peak_gb
 system/process_cpu_cores system/host_cpu_share system/host_memory_share system/host_memory_gb system/gpu_share
 system/gpu_memory_gb system/gpu_memory_share system/gpu_share/learner system/gpu_memory_gb/learner

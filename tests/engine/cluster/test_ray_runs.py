@@ -116,6 +116,7 @@ def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_pa
     # what the two sent was compared with what the sampler holds, bit for bit and by its log-probabilities
     assert [step["cluster/compared_samplers"] for step in steps] == [1.0, 1.0, 1.0]
     assert all(step["cluster/probe_gap"] < 0.01 for step in steps)
+    assert all(0.002 < step["cluster/sync_gb"] < 0.003 for step in steps)  # 4 bytes for each of 610,000 parameters
 
     start = {"path": "tiny", "start_from": {"run": "first", "step": 3}}
     fork = ray_config(steps=2, cluster={"learners": 2}, model=start)

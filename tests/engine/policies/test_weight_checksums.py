@@ -6,7 +6,14 @@ import torch
 
 from engine.policies.loading import load_model
 from engine.policies.policy_weights import PolicyWeights
-from engine.policies.weight_checksums import SentChecksums, WeightChecksum, agree, checksum_of, model_checksums
+from engine.policies.weight_checksums import (
+    SentChecksums,
+    WeightChecksum,
+    agree,
+    bytes_of,
+    checksum_of,
+    model_checksums,
+)
 
 
 def sent(model: torch.nn.Module, dtype: torch.dtype = torch.float32) -> dict[str, WeightChecksum]:
@@ -22,6 +29,11 @@ def test_it_adds_the_bits_of_numbers_and_their_folded_squares() -> None:
     assert checksum_of(torch.tensor([1.0, 0.0], dtype=torch.bfloat16)) == (2, 16256, 16256**2)
     assert checksum_of(torch.tensor([1.0])) == (1, 0x3F800000, 16256**2)
     assert checksum_of(torch.tensor([1.0, -2.0], dtype=torch.bfloat16)) == (2, 16256 - 16384, 16256**2 + 16383**2)
+
+
+def test_the_bytes_that_were_sent_are_those_of_the_precision_they_were_sent_in() -> None:
+    model = torch.nn.Linear(3, 2)  # 6 weights and 2 biases
+    assert (bytes_of(sent(model)), bytes_of(sent(model, torch.bfloat16))) == (8 * 4, 8 * 2)
 
 
 def test_fused_transposed_and_reordered_weights_have_the_same_sum() -> None:
