@@ -1,7 +1,7 @@
 """How a learner's weights get into vLLM: which are expected, and how vLLM's workers load them.
 
 vLLM itself does not report missing weights, and its CPU build keeps the old output layer if that is tied to the
-embedding. Both are handled here.
+embedding, and does not pack new weights of experts. All of it is handled here.
 """
 
 from __future__ import annotations
@@ -92,9 +92,13 @@ class WeightLoading:
     def begin_weights(self) -> None:
         from vllm.config import set_current_vllm_config
         from vllm.model_executor.model_loader.reload import initialize_layerwise_reload
+        from vllm.platforms import current_platform
 
+        model = self.model_runner.get_model()
+        if current_platform.is_cpu():
+            pack_experts_again(model)
         with set_current_vllm_config(self.vllm_config):
-            initialize_layerwise_reload(self.model_runner.get_model())
+            initialize_layerwise_reload(model)
 
     def load_part(self, part: Part) -> None:
         from vllm.config import set_current_vllm_config
@@ -130,6 +134,17 @@ def own_rows(model: Any) -> Iterator[Tensor]:
     rows = {id(weight): layer.org_vocab_size for layer in vocabularies for weight in layer.parameters()}
     for weight in model.parameters():
         yield weight[: rows.get(id(weight))] if weight.dim() else weight
+
+
+def pack_experts_again(model: Any) -> None:
+    """Lets the CPU build pack the weights of experts as it did when it loaded them, which it does only where their
+    kernel is new: new ones would be read in the packed order without being in it."""
+    from vllm.model_executor.layers.fused_moe.fused_moe_method_base import FusedMoEMethodBase
+
+    for layer in model.modules():
+        method = getattr(layer, "quant_method", None)
+        if isinstance(method, FusedMoEMethodBase):
+            method.moe_kernel = None
 
 
 def pack_output_layers(model: Any) -> None:

@@ -37,27 +37,30 @@ CLASSES = {"Gemma3Text": "Gemma3ForCausalLM", "GPT2": "GPT2LMHeadModel"}
 
 
 @lru_cache
-def config_of(name: str) -> Any:
+def config_of(name: str, head_size: int = 8) -> Any:
+    """With 4 attention heads of `head_size`."""
     kind, settings = ZOO[name]
+    if head_size != 8:
+        settings = {**settings, "hidden_size": 4 * head_size, "head_dim": head_size}
     words = tokenizer_of("Qwen2.5")
     tokens = {"eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id, "bos_token_id": None}
     return getattr(transformers, f"{kind}Config")(**{**tokens, **settings, "vocab_size": len(words)})
 
 
-def save_zoo_model(directory: Path, name: str) -> Path:
-    """A model directory with the chat template of its family."""
+def save_zoo_model(directory: Path, name: str, *, head_size: int = 8) -> Path:
+    """A model directory with the chat template of its family. vLLM needs heads of 32."""
     family = next((one for one in TEMPLATES if name.startswith(one.removesuffix(" v0.1"))), "Qwen2.5")
-    zoo_model(name).save_pretrained(directory)
+    zoo_model(name, head_size=head_size).save_pretrained(directory)
     tokenizer_of(family).save_pretrained(directory)
     return directory
 
 
-def zoo_model(name: str, *, attention: str = "sdpa") -> Any:
+def zoo_model(name: str, *, attention: str = "sdpa", head_size: int = 8) -> Any:
     """Far from uniform predictions, so that mistakes show."""
     kind, _ = ZOO[name]
     torch.manual_seed(0)
     owner = getattr(transformers, CLASSES.get(kind, f"{kind}ForCausalLM"))
-    model = owner._from_config(deepcopy(config_of(name)), attn_implementation=attention).eval()
+    model = owner._from_config(deepcopy(config_of(name, head_size)), attn_implementation=attention).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(0.2 * torch.randn_like(weight))
