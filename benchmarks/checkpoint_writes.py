@@ -84,7 +84,7 @@ def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
     batch = made_up_batch(ROWS, LENGTH, vocabulary=learner.model.config.vocab_size)
     alone = [timed_update(learner, batch, update) for update in range(1 + UPDATES)][1:]
     path, waiting = timed(lambda: checkpoint.save(directory, tokenizer, LiveState(learner, Progress(step=1))))
-    _, copying = timed(lambda: [tensor.clone() for tensor in tensors_of(learner)])
+    copying = timed(lambda: [tensor.clone() for tensor in tensors_of(learner)])[1]  # freed at once
     saves = BackgroundSaves(learner, tokenizer)
     began = time.perf_counter()
     write, standing_still = timed(lambda: saves.start(directory, Progress(step=2)))
