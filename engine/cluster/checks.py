@@ -13,6 +13,7 @@ import psutil
 
 from engine.cluster.alternatives import Alternative, Need, alternatives
 from engine.cluster.byte_units import format_bytes
+from engine.cluster.forward_tokens import fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
 from engine.cluster.memory import MemoryEstimate, estimate
 from engine.cluster.resources import local_gpu_memory, required_resources
@@ -75,6 +76,13 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
     if memory.total <= room:
         return found
+    if fewer := _fewer_tokens(config, shape, memory, room):
+        found.memory = fewer
+        found.warnings.append(
+            f"{fewer.tokens:,} tokens go through the model at once, since with {memory.tokens:,} training may need "
+            f"{format_bytes(memory.learner.total)}, and {where} has {format_bytes(room)}. Results are the same."
+        )
+        return found
     found.alternatives = alternatives(config, room, lambda other: _local_need(other, shape, gpu=gpu))
     if memory.certain > room:
         found.problems["model.path"] = (
@@ -87,6 +95,16 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
             f"{what_would_fit(found.alternatives)}"
         )
     return found
+
+
+def _fewer_tokens(config: RunConfig, shape: ModelShape, memory: LocalMemory, room: int) -> LocalMemory | None:
+    """The plan with as many tokens at once as fit, as the run takes them (`engine.training.forward_size`); None where
+    their number is configured, or is not enough."""
+    if config.optimizer.micro_batch_tokens:
+        return None
+    tokens = fitting_tokens(config, shape, usual=memory.tokens, room=room, gpu=memory.gpu)
+    fewer = estimate_local(with_tokens(config, tokens), shape, gpu=memory.gpu)
+    return fewer if fewer.total <= room else None
 
 
 def _local_need(config: RunConfig, shape: ModelShape, *, gpu: bool) -> Need:

@@ -9,7 +9,6 @@ in its checkpoints, and resumes with it if it still fits.
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,13 @@ import psutil
 import torch
 
 from engine.cluster.byte_units import format_bytes
-from engine.cluster.local_memory import LocalMemory, estimate_local
+from engine.cluster.forward_tokens import fitting_tokens, with_tokens
+from engine.cluster.local_memory import estimate_local
 from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
 from engine.errors import ModelError
 from engine.main_memory import free_memory
-from engine.policies.model_shape import ModelShape, model_shape
-
-STEP = 256  # tokens
+from engine.policies.model_shape import model_shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +54,13 @@ def fitting_size(config: RunConfig, found: Path | None) -> ForwardSize | None:
     except ModelError:
         return None
     gpu = torch.cuda.is_available()
-    usual = _saved(found) or (ON_A_GPU if gpu else ON_A_CPU)
-    return _fitting(config, shape, usual=usual, room=free_on_device(gpu=gpu), gpu=gpu, saved=bool(_saved(found)))
+    saved, room = _saved(found), free_on_device(gpu=gpu)
+    usual = saved or (ON_A_GPU if gpu else ON_A_CPU)
+    tokens = fitting_tokens(config, shape, usual=usual, room=room, gpu=gpu)
+    if tokens == usual and not saved:
+        return None
+    needs = estimate_local(with_tokens(config, tokens), shape, gpu=gpu).learner.total
+    return ForwardSize(tokens=tokens, usual=usual, room=room, needs=needs)
 
 
 def free_on_device(*, gpu: bool) -> int:
@@ -65,29 +68,6 @@ def free_on_device(*, gpu: bool) -> int:
     if gpu:
         return int(torch.cuda.mem_get_info()[0])
     return free_memory() + int(psutil.Process().memory_info().rss)
-
-
-def with_tokens(config: RunConfig, tokens: int) -> RunConfig:
-    optimizer = config.optimizer.model_copy(update={"micro_batch_tokens": tokens})
-    return config.model_copy(update={"optimizer": optimizer})
-
-
-def _fitting(
-    config: RunConfig, shape: ModelShape, *, usual: int, room: int, gpu: bool, saved: bool
-) -> ForwardSize | None:
-    def plan(tokens: int) -> LocalMemory:
-        return estimate_local(with_tokens(config, tokens), shape, gpu=gpu)
-
-    def is_too_much(tokens: int) -> bool:
-        return plan(tokens).learner.total > room
-
-    least = plan(1).tokens  # of the longest trajectory, which is not split
-    if least >= usual or not is_too_much(usual):
-        needs = plan(usual).learner.total
-        return ForwardSize(tokens=usual, usual=usual, room=room, needs=needs) if saved else None
-    choices = range(least, usual, STEP)
-    tokens = choices[max(0, bisect_left(choices, True, key=is_too_much) - 1)]
-    return ForwardSize(tokens=tokens, usual=usual, room=room, needs=plan(tokens).learner.total)
 
 
 def _saved(found: Path | None) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from engine.cluster.forward_tokens import with_tokens
 from engine.config import RunConfig
 from engine.config.live import with_changes
 from engine.disk_room import DiskRoom
@@ -26,7 +27,7 @@ from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
 from engine.training.checkpoint_state import Progress
 from engine.training.control import Control, Interrupted, StopRequested
-from engine.training.forward_size import fitting_size, with_tokens
+from engine.training.forward_size import fitting_size
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.seen_problems import SeenProblems

@@ -82,6 +82,23 @@ def test_a_local_run_that_cannot_fit_is_refused_and_one_that_may_not_is_warned(t
     assert warning.startswith(f"The run may need up to {format_bytes(estimated.total)}, and this machine has ")
 
 
+def test_a_local_run_that_fits_with_fewer_tokens_at_once_says_so_unless_their_number_is_set(tmp_path: Path) -> None:
+    # of a small model with 16,384 tokens at once almost everything is activations
+    few = {"rollout": {"groups": 8}, "evaluation": {"episodes_at_once": 32}}
+    usual = estimate_local(local(**few), model_shape("tiny"), gpu=True)
+    room = (usual.sampling + usual.learner.total) / 2 / GIB
+    assert usual.sampling < usual.learner.total
+    found = check_machine(local(**few), machine(1, gib=room))
+    (warning,) = found.warnings
+    assert isinstance(found.memory, LocalMemory)
+    assert found.memory.tokens < usual.tokens and found.memory.total <= room * GIB
+    assert warning.startswith(f"{found.memory.tokens:,} tokens go through the model at once, since with ")
+    (other,) = check_machine(
+        local(**few, optimizer={"micro_batch_tokens": usual.tokens}), machine(1, gib=room)
+    ).warnings
+    assert other.startswith("The run may need up to ")
+
+
 def test_a_local_run_samples_with_the_weights_it_trains() -> None:
     # so the sampler's own weights count once, and its cache beside all that training keeps
     config, shape = local(), model_shape("tiny")

@@ -10,11 +10,12 @@ import psutil
 import pytest
 import torch
 
+from engine.cluster.forward_tokens import with_tokens
 from engine.cluster.local_memory import estimate_local
 from engine.config import RunConfig, build_config
 from engine.policies.model_shape import model_shape
 from engine.training import forward_size, learner
-from engine.training.forward_size import fitting_size, free_on_device, with_tokens
+from engine.training.forward_size import fitting_size, free_on_device
 from engine.training.session import EXIT_DONE, train
 from engine.training.token_values import tokens_per_forward
 from tests.engine.models import save_small_model
