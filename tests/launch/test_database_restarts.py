@@ -1,19 +1,23 @@
 """PostgreSQL is stopped and started again, in order and as in a crash, while engines write and pages ask: no worker or
-engine ends, no run is judged by the outage, pages say what is missing, and every event is in the rows once.
+engine ends, no run is judged by the outage, pages say what is missing, and every event is in the rows, and reaches a
+page that is open, once.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, get, wait_for
+from tests.launch.deployment import Deployment, get, open_socket, wait_for
 from tests.launch.installation import free_port
 from tests.on_postgres import PostgreSQL, find_programs
 
@@ -64,6 +68,41 @@ class Readers:
             self.statuses[get(self.port, path, Cookie=self.cookie)[0]] += 1
 
 
+class Follower:
+    """A socket that follows a run, and is opened again after what was received, as a page does it."""
+
+    def __init__(self, port: int, run: str, cookie: str) -> None:
+        self.port, self.run, self.cookie = port, run, cookie
+        self.seqs: list[int] = []
+        self.opened = 0
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> Follower:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.done.set()
+        self.thread.join()
+
+    def _follow(self) -> None:
+        while not self.done.is_set():
+            after = self.seqs[-1] if self.seqs else 0
+            try:
+                with open_socket(self.port, f"/ws/runs/{self.run}/?after={after}", self.cookie) as socket:
+                    self.opened += 1
+                    self._receive(socket)
+            except (WebSocketException, OSError):
+                time.sleep(0.5)
+
+    def _receive(self, socket: ClientConnection) -> None:
+        while not self.done.is_set():
+            with contextlib.suppress(TimeoutError):
+                message = json.loads(socket.recv(timeout=0.5))
+                self.seqs += [event["seq"] for event in message.get("events", [])]
+
+
 @pytest.mark.parametrize("pool", ["0", "20"], ids=["connection per thread", "pool"])
 def test_no_event_is_lost_and_no_run_is_judged_when_the_database_is_restarted_under_load(
     tmp_path: Path, pool: str
@@ -81,13 +120,18 @@ def test_no_event_is_lost_and_no_run_is_judged_when_the_database_is_restarted_un
         runs = [one.submit(config, f"paced-{number}") for number in range(RUNS)]
         files = [tmp_path / "data" / "runs" / run / "events.jsonl" for run in runs]
         wait_for(lambda: all(file.exists() and len(lines(file)) > 20 for file in files), "engines that write")
-        with Readers(port, ["/runs/", f"/runs/{runs[0]}/", "/api/v1/runs/"], one.cookie()) as readers:
-            wait_for(lambda: readers.statuses[200] > 5, "pages that are answered")
-            for mode in ("fast", "immediate"):
-                outage(database, mode, port, readers)
-        assert set(readers.statuses) == {200, 503}
-        finished = "from webapp.runs.models import Run; print(Run.objects.filter(state='finished').count())"
-        wait_for(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
+        cookie = one.cookie()
+        with Follower(port, runs[0], cookie) as follower:
+            with Readers(port, ["/runs/", f"/runs/{runs[0]}/", "/api/v1/runs/"], cookie) as readers:
+                wait_for(lambda: readers.statuses[200] > 5, "pages that are answered")
+                for mode in ("fast", "immediate"):
+                    outage(database, mode, port, readers)
+            assert set(readers.statuses) == {200, 503}
+            finished = "from webapp.runs.models import Run; print(Run.objects.filter(state='finished').count())"
+            wait_for(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
+            last = lines(files[0])[-1]["seq"]
+            wait_for(lambda: follower.seqs[-1] == last, "the end in an open page")
+        assert follower.seqs == list(range(1, last + 1)) and follower.opened >= 3
         assert site.poll() is None and worker.poll() is None
         for row, file in zip(json.loads(one.ask(ROWS).splitlines()[-1]), files, strict=True):
             recorded = [event["seq"] for event in lines(file)]

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError
 
 from webapp.live.access import NOT_FOUND, SIGNED_OUT, user_of
 from webapp.live.listen import listen
@@ -137,8 +138,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 if time.monotonic() >= beat_at:
                     beat_at = time.monotonic() + self.heartbeat_seconds
                     await self._heartbeat()
-        except Exception:
-            log.exception("The socket of %s failed; its browser will connect again", self.group)
+        except Exception as error:
+            is_outage = isinstance(error, OperationalError | InterfaceError)
+            message = "The database is not available" if is_outage else "The socket failed"
+            log.log(
+                logging.WARNING if is_outage else logging.ERROR,
+                "%s: the browser that follows %s will connect again",
+                message,
+                self.group,
+                exc_info=not is_outage,  # there may be hundreds
+            )
             with contextlib.suppress(Exception):  # it may be closed already
                 await self.close(code=1011)
 
