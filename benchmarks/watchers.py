@@ -9,6 +9,7 @@ The run is the starter run of `make run`, at its own pace, or with `--rate` one 
 events a second: phases, trajectories and steps. `--silent` adds watchers that never read. `lost` watchers were dropped,
 for want of a pong or for another reason; one that falls behind reads on. The site's memory is that of its process:
 resident, once all watchers are there, at most, at the end, and how it grows per hour after the first fifth.
+`site_cores` is the processor time that the site takes per second, of which one core is all there is for a process.
 
     python -m benchmarks.watchers [--watchers N] [--silent N] [--rate EVENTS] [--seconds N] [--postgres]
 """
@@ -135,16 +136,18 @@ class Audience:
         self.memory: list[int] = []  # of the site, in MiB
         self.began = 0.0
         self.lost = 0
+        self.cores = 0.0
         self.gate = asyncio.Semaphore(OPENING_AT_ONCE)
 
     async def watch(self, watchers: int, silent: int, seconds: float) -> None:
         held = [await self._open() for _ in range(silent)]
         sockets = await asyncio.gather(*(self._open() for _ in range(watchers)))
         tasks = [asyncio.create_task(self._read(socket)) for socket in sockets]
-        self.began = time.time()
+        self.began, used = time.time(), processor_seconds(self.watched.site)
         while time.time() < self.began + seconds:
             self.memory.append(resident(self.watched.site))
             await asyncio.sleep(1)
+        self.cores = (processor_seconds(self.watched.site) - used) / (time.time() - self.began)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -189,13 +192,18 @@ class Audience:
         memory["per_hour"] = round(3600 * slope(self.memory[len(self.memory) // 5 :]))
         missed = sum(max(map(len, whole.values())) - len(event) for event in whole.values())
         counts = {"events": len(whole), "received": len(lags), "missed": missed, "lost": self.lost}
-        return {**counts, **quantiles, "site_mib": memory}
+        return {**counts, **quantiles, "site_cores": round(self.cores, 2), "site_mib": memory}
 
 
 def resident(process: int) -> int:
     """MiB."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE") // 2**20
+
+
+def processor_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # in user mode and in the kernel
 
 
 def slope(values: list[int]) -> float:
