@@ -26,7 +26,7 @@ from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, save_random_model
 from engine.config import RunConfig, build_config
 from engine.cpu_threads import limit_thread_spinning
 
-ROWS, LENGTH = 1, 256
+ROWS, LENGTH = 1, 128
 UPDATES = 1  # after a first one, to compare those during the write with
 T = TypeVar("T")
 
