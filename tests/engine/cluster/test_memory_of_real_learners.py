@@ -16,7 +16,9 @@ from engine.cluster.learner_memory import learner_memory
 from engine.config import RunConfig
 from engine.policies.adapter import add_adapter
 from engine.policies.model_shape import ModelShape
+from engine.training.checkpoint_state import CopiedState, Progress, bytes_to_copy
 from engine.training.learner import Learner
+from engine.training.learner_state import with_leaves
 from engine.training.reference import FrozenCopy
 from engine.training.sharding import Sharded
 from tests.engine.cluster.memory_shapes import shape_of
@@ -84,6 +86,53 @@ def test_gradients_of_a_real_learner_are_what_was_estimated() -> None:
         logprobs.sum().backward()
         held = size_of(weight.grad for weight in learner.model.parameters() if weight.grad is not None)
         assert learner_memory(shape, tokens=1, sampled=1, lora_rank=learner.config.model.lora.rank).gradients == held
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {},
+        {"tied": True},
+        {"algorithm": {"type": "ppo"}, "optimizer": {"ema_decay": 0.9}},
+        {"model": {"lora": {"rank": 8}}, "optimizer": {"ema_decay": 0.9}},
+    ],
+    ids=["plain", "a head that is its embedding", "a critic and an average", "an adapter and its average"],
+)
+def test_the_copy_that_a_checkpoint_is_written_from_is_what_was_estimated(case: dict[str, Any]) -> None:
+    learner, shape = real_learner(**case)
+    update(learner, made_up_batch((6, 9)))
+    adapted = learner.config.model.lora.rank
+    plan = learner_memory(
+        shape,
+        tokens=1,
+        sampled=1,
+        lora_rank=adapted,
+        critic=learner.critic is not None,
+        average=learner.average is not None,
+        background="always",
+    )
+    held = bytes_of_copy(learner)
+    if adapted:  # what is frozen and has no adapter is not copied
+        apart = 4 * sum(weight.numel() for name, weight in learner.model.named_parameters() if is_apart(name))
+        assert held == plan.copy - 2 * apart
+    else:
+        assert held == plan.copy
+    assert held <= bytes_to_copy(learner)
+
+
+def is_apart(name: str) -> bool:
+    return ".lora_" not in name and not name.endswith(".base_layer.weight")
+
+
+def bytes_of_copy(learner: Learner) -> int:
+    """Of each tensor once, without counters of steps and without what the learner still holds."""
+    copy = CopiedState(learner, Progress())
+    tensors: list[Tensor] = [*copy.adapter().values()]
+    tensors += [weight for _, weights in copy.models() for weight in weights.values()]
+    with_leaves(copy.learner(), lambda _, leaf: tensors.append(leaf) if isinstance(leaf, Tensor) else None)
+    sizes = {tensor.data_ptr(): tensor.nbytes for tensor in tensors if tensor.dim()}
+    own = {weight.data_ptr() for weight in learner.model.parameters()}
+    return sum(size for address, size in sizes.items() if address not in own)
 
 
 def real_learner(**sections: Any) -> tuple[Learner, ModelShape]:
