@@ -45,6 +45,7 @@ class Rule(ABC, Generic[Config]):
     config: Config
     breached: int = 0  # breached readings in a row, up to now
     clear: int = 0
+    certain: bool = False  # of a breach: whether it is more than noise
     firing: bool = False
     pending: bool = False  # it fires and has not raised its alert yet
     quiet: int = 0  # readings until it may raise another alert
@@ -58,7 +59,7 @@ class Rule(ABC, Generic[Config]):
         """Reads one value; whether it is breached."""
 
     def is_certain(self, metrics: Metrics) -> bool:
-        """Whether enough breached readings in a row make an alert."""
+        """Whether the breached readings are more than noise, and an alert if there are enough of them."""
         return True
 
     @abstractmethod
@@ -100,10 +101,11 @@ class Rule(ABC, Generic[Config]):
         if value is None:
             return None
         self._count(self.is_breached(value, metrics), step)
+        self.certain = self.breached > 0 and self.is_certain(metrics)
         self.quiet = max(0, self.quiet - 1)
         if self.firing:
             self.firing = self.clear < (self.config.recovery or self.config.steps)
-        elif self.breached >= self.config.steps and self.is_certain(metrics):
+        elif self.breached >= self.config.steps and self.certain:
             self.firing = self.pending = True
         self.pending = self.pending and self.firing
         if not self.pending or self.quiet or not self.breached:
@@ -150,8 +152,8 @@ class Rule(ABC, Generic[Config]):
 
     @property
     def is_open(self) -> bool:
-        """Whether it fires, or is on its way to it."""
-        return self.firing or self.breached > 0
+        """Whether it fires, or is on its way to it: a breach that may be noise is not."""
+        return self.firing or (self.breached > 0 and self.certain)
 
     def began(self, step: int) -> int:
         """The first step of a breach that is read at `step`: the one after the last clear reading."""
@@ -171,6 +173,7 @@ class Rule(ABC, Generic[Config]):
             "since": self.since,
             "found_at": self.found_at,
             "clear_at": self.clear_at,
+            "certain": self.certain,
             "latest": list(self.latest),
         }
 
@@ -178,6 +181,7 @@ class Rule(ABC, Generic[Config]):
         self.breached, self.clear, self.firing = state["breached"], state["clear"], state["firing"]
         self.pending, self.quiet = state["pending"], state["quiet"]
         self.since, self.found_at, self.clear_at = state["since"], state["found_at"], state["clear_at"]
+        self.certain = state["certain"]
         self.latest = list(state["latest"])
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from engine.diagnostics.history_rules import GROUPS
 from tests.engine.diagnostics.test_rule_kinds import ENTROPY, KL, MI, SUCCESS, alerts, detectors, rule, verdicts
 
 
@@ -53,6 +54,16 @@ def test_a_fall_from_the_best_began_after_the_best() -> None:
     one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=2, mean_over=2, steps=1)
     [(number, alert)] = alerts(detectors(one), [{SUCCESS: value} for value in (0.6, 0.8, 0.8, 0.6, 0.3, 0.3)])
     assert (number, alert.since) == (6, 4)
+
+
+@pytest.mark.parametrize(("groups", "first"), [(8, 3), (800, 2)])
+def test_a_fall_within_the_noise_of_few_groups_is_no_sign(groups: int, first: int) -> None:
+    """From 0.2 to 0.05: with 8 groups the 99% intervals are [0.03, 0.64] and [0.003, 0.50], with 800 [0.17, 0.24] and
+    [0.03, 0.07]."""
+    one = rule(kind="falls_from_best", metric=SUCCESS, limit=0.5, window=1, steps=1, beyond_noise=True)
+    watching = detectors(one)
+    verdicts(watching, [{SUCCESS: value, GROUPS[0]: groups} for value in (0.2, 0.05)])
+    assert watching.first_sign(2) == first
 
 
 def test_watch_is_no_sign_that_a_checkpoint_is_spoilt() -> None:
