@@ -5,7 +5,7 @@ the write (`checkpoint.background` never), and once from a copy, while it makes 
 bare copy of weights and moments in main memory. Then another learner loads the checkpoint. The model, the copy and the
 gradients take 14 GB of main memory, and the files 14 GB.
 
-    python -m benchmarks.checkpoint_writes [--tiny] [--folder DIR]
+    python -m benchmarks.checkpoint_writes [--tiny] [--layers N] [--folder DIR]
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ T = TypeVar("T")
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true", help="a very small model, for tests")
+    parser.add_argument("--layers", type=int, default=24, help="fewer, for a machine with less memory")
     parser.add_argument("--folder", type=Path, help="on the disk to write to; a temporary folder otherwise")
     options = parser.parse_args(arguments)
     limit_thread_spinning()
     with tempfile.TemporaryDirectory(dir=options.folder) as scratch:
-        result = measure(Path(scratch), SMALL if options.tiny else QWEN25_HALF_BILLION)
+        shape = SMALL if options.tiny else {**QWEN25_HALF_BILLION, "num_hidden_layers": options.layers}
+        result = measure(Path(scratch), shape)
     sys.stdout.write(json.dumps({"benchmark": "checkpoint_writes", **result}) + "\n")
     return 0
 
