@@ -113,14 +113,14 @@ def test_the_copy_that_a_checkpoint_is_written_from_is_what_was_estimated(case: 
     )
     held = bytes_of_copy(learner)
     if adapted:  # what is frozen and has no adapter is not copied
-        apart = 4 * sum(weight.numel() for name, weight in learner.model.named_parameters() if is_apart(name))
-        assert held == plan.copy - 2 * apart
+        uncopied = 4 * sum(weight.numel() for name, weight in learner.model.named_parameters() if stays_uncopied(name))
+        assert held == plan.copy - 2 * uncopied
     else:
         assert held == plan.copy
     assert held <= bytes_to_copy(learner)
 
 
-def is_apart(name: str) -> bool:
+def stays_uncopied(name: str) -> bool:
     return ".lora_" not in name and not name.endswith(".base_layer.weight")
 
 
