@@ -133,7 +133,7 @@ class Audience:
     def __init__(self, watched: Watched) -> None:
         self.watched = watched
         self.lags: dict[int, list[float]] = {}  # by event
-        self.memory: list[int] = []  # of the site, in MiB
+        self.memory: list[float] = []  # of the site, in MiB
         self.began = 0.0
         self.lost = 0
         self.cores = 0.0
@@ -195,10 +195,10 @@ class Audience:
         return {**counts, **quantiles, "site_cores": round(self.cores, 2), "site_mib": memory}
 
 
-def resident(process: int) -> int:
+def resident(process: int) -> float:
     """MiB."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGESIZE") // 2**20
+    return round(pages * os.sysconf("SC_PAGESIZE") / 2**20, 2)
 
 
 def processor_seconds(process: int) -> float:
@@ -206,7 +206,7 @@ def processor_seconds(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # in user mode and in the kernel
 
 
-def slope(values: list[int]) -> float:
+def slope(values: list[float]) -> float:
     """The least-squares growth from one value to the next."""
     return float(np.polyfit(range(len(values)), values, 1)[0]) if len(values) > 1 else 0.0
 

@@ -137,6 +137,42 @@ async def test_a_listener_that_begins_during_an_outage_joins_after_it(server: Se
     await asyncio.wait({late}, timeout=10)
 
 
+async def test_listeners_of_a_group_share_its_channel_and_each_hears_everything_while_it_listens(
+    server: Server,
+) -> None:
+    first: list[Update | None] = []
+    second: list[Update | None] = []
+    late: list[Update | None] = []
+    tasks = [asyncio.create_task(listen(["shared"], into.append)) for into in (first, second)]
+    while first != [None] or second != [None]:
+        await asyncio.sleep(0.01)
+    layer: Any = get_channel_layer()
+    assert len(server.client().zrange(layer._group_key("shared"), 0, -1)) == 1
+    tasks.append(asyncio.create_task(listen(["shared", "another"], late.append)))
+    while late != [None, None]:  # one of each group
+        await asyncio.sleep(0.01)
+    await layer.group_send("shared", {"type": "update", "seq": 1})
+    while len(late) < 3 or len(second) < 2:
+        await asyncio.sleep(0.01)
+    assert first == second == [None, {"type": "update", "seq": 1}]
+    tasks[0].cancel()
+    await asyncio.wait({tasks[0]}, timeout=10)
+    await layer.group_send("shared", {"type": "update", "seq": 2})
+    while len(second) < 3:
+        await asyncio.sleep(0.01)
+    assert len(first) == 2 and late[-1] == {"type": "update", "seq": 2}
+    for task in tasks[1:]:
+        task.cancel()
+    await asyncio.wait(tasks[1:], timeout=10)
+    assert server.client().zrange(layer._group_key("shared"), 0, -1) == []
+    again: list[Update | None] = []
+    once_more = asyncio.create_task(listen(["shared"], again.append))
+    while again != [None]:
+        await asyncio.sleep(0.01)
+    once_more.cancel()
+    await asyncio.wait({once_more}, timeout=10)
+
+
 async def test_the_last_listener_takes_the_sentinel_with_it(server: Server) -> None:
     before = asyncio.all_tasks()
     listeners = Listeners()
