@@ -30,8 +30,9 @@ def activation_bytes(
 
     which for float32 is what PyTorch 2.13 saves, to the byte. Attention saves no scores (FlashAttention,
     arXiv 2205.14135). Recomputing activations leaves D float32 of each token and layer, and all of one layer (Chen et
-    al., arXiv 1604.06174). In bfloat16 autograd also saves a `rounded` copy of each float32 matrix, half its size and
-    not sharded; with recomputed activations, of one layer at a time. For the head see `head_bytes`.
+    al., arXiv 1604.06174). In bfloat16 autograd also saves a `rounded` copy of each float32 matrix, half its size:
+    with recomputed activations of one layer at a time, and of none that FSDP2 gathers in bfloat16. For the head see
+    `head_bytes`.
     """
     size = HALF if half else FLOAT
     queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size

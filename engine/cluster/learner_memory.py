@@ -157,7 +157,7 @@ def learner_memory(
         sampled=sampled,
         half=half,
         checkpointing=checkpointing,
-        rounded=not halved_base,
+        rounded=learners == 1 and not halved_base,
         trains_head=not lora_rank,
     )
     export_model = 0 if shape.in_parts else everything

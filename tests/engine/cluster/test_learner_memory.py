@@ -82,6 +82,12 @@ def test_three_learners_have_a_third_of_each_weights_first_axis_rounded_up() -> 
     assert of_learner(learners=3).gathered == 4 * (40 + 4 * 152)
 
 
+def test_layers_that_are_gathered_in_bfloat16_are_not_rounded_again() -> None:
+    # of each of the 144 numbers of matrices, 2 bytes
+    one, three = (of_learner(half=True, learners=learners).activations for learners in (1, 3))
+    assert one - three == 2 * 144
+
+
 def test_an_adapter_alone_trains() -> None:
     # of rank 2: queries and answer 2 x 4 + 4 x 2 each, keys and values 2 x 4 + 2 x 2, the feed-forward's three
     # 2 x 4 + 8 x 2

@@ -77,8 +77,14 @@ def test_above_speaks_after_so_many_steps_over_its_limit() -> None:
 
 
 def test_gains_adds_its_limit_to_the_mean_of_the_first_readings() -> None:
-    # the baseline is (0.1 + 0.3) / 2 = 0.2, so 0.3 is not over 0.2 + 0.1 and 0.31 is
-    assert fired(rule(kind="gains", limit=0.1, baseline=2, steps=1), [0.1, 0.3, 0.3, 0.31]) == [4]
+    # the baseline is (0.125 + 0.375) / 2 = 0.25, so 0.5 is not over 0.25 + 0.25 and 0.51 is
+    assert fired(rule(kind="gains", limit=0.25, baseline=2, steps=1), [0.125, 0.375, 0.5, 0.51]) == [4]
+
+
+def test_a_rise_from_nothing_has_no_ratio() -> None:
+    rising = {"kind": "rises", "limit": 2, "baseline": 1, "steps": 1}
+    assert fired(rule(**rising), [0.0, 5.0]) == []
+    assert fired(rule(**rising), [0.1, 5.0]) == [2]
 
 
 def test_a_fall_from_too_low_a_baseline_does_not_count() -> None:
@@ -126,7 +132,8 @@ def test_a_z_score_is_in_standard_deviations_of_the_readings_before_in_either_di
     assert fired(rule(**far), [1, 3, 1, 3, 4.9]) == []
     assert fired(rule(**far), [1, 3, 1, 3, 5.1]) == [5]
     assert fired(rule(**far), [1, 3, 1, 3, -1.1]) == [5]
-    assert fired(rule(**far, floor=4), [1, 3, 1, 3, 5.1]) == []
+    assert fired(rule(**far, floor=4), [1, 3, 1, 3, 6]) == []
+    assert fired(rule(**far, floor=4), [1, 3, 1, 3, 6.1]) == [5]
 
 
 def test_a_spike_is_measured_against_the_median_of_its_own_window() -> None:

@@ -70,6 +70,11 @@ def test_each_sign_of_the_papers_ladder_speaks_at_its_limit(
     assert said("papers", *[SOUND | {metric: value} for value in values]) == [expected]
 
 
+def test_truncated_responses_are_noticed_from_a_tenth_more_on() -> None:
+    cut_off = [SOUND | {"rollout/cut_off_rate": share} for share in (*[0.02] * 5, *[0.12] * 3, *[0.13] * 3)]
+    assert said("responses", *cut_off) == [(11, "cut_off", "warn")]
+
+
 def test_a_spike_of_the_gradient_is_critical_once_success_falls() -> None:
     # 6 is over 5 times the median 1. Of ten steps the mean falls under 0.75 x 0.4 = 0.3 at the third zero:
     # 7 x 0.4 / 10 = 0.28; under half, 0.2, at the sixth: 0.16
