@@ -80,7 +80,7 @@ setup-dev:
 setup-cluster: setup-dev  ## Ray and vLLM's CPU build, which the tests of clusters and the benchmarks use
 	@$(PYTHON) -m workers.launch.install cluster
 
-setup-suites: setup-cluster  ## reasoning-gym and TextArena, whose adapters the tests play
+setup-suites: setup-cluster  ## reasoning-gym, TextArena and bitsandbytes, which some tests need
 	@$(PYTHON) -m workers.launch.install suites
 
 setup-trl:  ## TRL in .venv-trl, which a step is measured against and the client is tested with

@@ -17,7 +17,7 @@ FILES = {
     "base": ([], []),
     "dev": (["dev"], ["base"]),
     "cluster": (["cluster"], ["dev"]),
-    "suites": (["reasoning-gym", "textarena"], ["cluster"]),
+    "suites": (["reasoning-gym", "textarena", "8bit"], ["cluster"]),
     "cluster-gpu": (["cluster-gpu"], ["base"]),
     "trl": (["trl"], ["base"]),
     "verl": ([], []),
