@@ -141,8 +141,7 @@ class Audience:
 
     async def watch(self, watchers: int, silent: int, seconds: float) -> None:
         held = [await self._open() for _ in range(silent)]
-        sockets = await asyncio.gather(*(self._open() for _ in range(watchers)))
-        tasks = [asyncio.create_task(self._read(socket)) for socket in sockets]
+        tasks = await asyncio.gather(*(self._reader() for _ in range(watchers)))
         self.began, used = time.time(), processor_seconds(self.watched.site)
         while time.time() < self.began + seconds:
             self.memory.append(resident(self.watched.site))
@@ -165,6 +164,10 @@ class Audience:
             )
             await socket.recv()
         return socket
+
+    async def _reader(self) -> asyncio.Task[None]:
+        """It reads from now on: a socket that waits for the others unread would answer no ping."""
+        return asyncio.create_task(self._read(await self._open()))
 
     async def _read(self, socket: ClientConnection) -> None:
         try:
