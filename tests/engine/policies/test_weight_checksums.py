@@ -7,6 +7,7 @@ import torch
 from engine.policies.loading import load_model
 from engine.policies.policy_weights import PolicyWeights
 from engine.policies.weight_checksums import (
+    ON_A_CPU,
     SentChecksums,
     WeightChecksum,
     agree,
@@ -29,6 +30,13 @@ def test_it_adds_the_bits_of_numbers_and_their_folded_squares() -> None:
     assert checksum_of(torch.tensor([1.0, 0.0], dtype=torch.bfloat16)) == (2, 16256, 16256**2)
     assert checksum_of(torch.tensor([1.0])) == (1, 0x3F800000, 16256**2)
     assert checksum_of(torch.tensor([1.0, -2.0], dtype=torch.bfloat16)) == (2, 16256 - 16384, 16256**2 + 16383**2)
+
+
+def test_many_numbers_are_summed_in_parts() -> None:
+    weight = torch.randn(ON_A_CPU * 2 + 3, generator=torch.Generator().manual_seed(0))
+    bits = [int(number) for number in weight.view(torch.int32)]
+    squares = sum(((number ^ (number >> 16)) & 0xFFFF) ** 2 for number in bits)
+    assert checksum_of(weight) == (len(bits), sum(bits), squares)
 
 
 def test_the_bytes_that_were_sent_are_those_of_the_precision_they_were_sent_in() -> None:
