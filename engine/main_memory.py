@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
-
 MANY_PARAMETERS = 50_000_000  # of a model: from here on memory is scarcer than the time that it saves
 CONTAINER = Path("/sys/fs/cgroup")  # of control groups, version 2
 
 
 def free_memory(container: Path = CONTAINER) -> int:
     """What can be allocated: memory that only caches files counts as free."""
+    import psutil  # which a bare machine with a GPU may not have: benchmarks.gpu needs the constant alone
+
     free: int = psutil.virtual_memory().available
     return min([free, *_left_to(container)])
 
