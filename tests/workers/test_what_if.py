@@ -80,7 +80,8 @@ def test_a_what_if_is_forked_from_a_what_if(row: Trajectory) -> None:
 
 @pytest.mark.slow
 def test_a_refusal_of_the_engine_is_stored_with_its_remedy(row: Trajectory) -> None:
-    submitted = submit(row, checkpoint="step_77")
+    submitted = submit(row, checkpoint="step_1")
+    WhatIf.objects.update(checkpoint="step_77")  # as if somebody had deleted the folder since
     play_job(HeldWhatIf, submitted.pk)
     submitted.refresh_from_db()
     assert (submitted.state, submitted.message) == (
