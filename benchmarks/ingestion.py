@@ -1,7 +1,8 @@
 """Metric values a second, from an engine's file to committed rows, by one worker: 400 steps of 120 metrics.
 
 The rows are those that pages read, written by the worker's own bridge into a new database. For comparison in the same
-run: the same values into SQLite with the standard library alone, one narrow row a value, committed once a step.
+run: the same values without any of our code, one narrow row a value, committed once a step, into SQLite with the
+standard library or, with `--postgres`, into the same server with psycopg.
 
     python -m benchmarks.ingestion [--postgres]
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.databases import add_option, database, prepare_site, vendor
+from tests.on_postgres import PostgreSQL
 
 STEPS, METRICS, REPEATS = 400, 120, 5
 VALUES = STEPS * METRICS
@@ -28,10 +30,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
+    with tempfile.TemporaryDirectory() as scratch, database(options.postgres) as server:
         prepare_site(Path(scratch))
         ours = statistics.median(VALUES / ingest(repeat) for repeat in range(REPEATS))
-        narrow = statistics.median(VALUES / narrow_rows(Path(scratch) / f"{n}.sqlite3") for n in range(REPEATS))
+        narrow = statistics.median(
+            VALUES / (narrow_postgres(server) if server else narrow_sqlite(Path(scratch) / f"{n}.sqlite3"))
+            for n in range(REPEATS)
+        )
     result = {"values_per_second": round(ours), "narrow_rows": round(narrow), "ratio": round(ours / narrow, 2)}
     sys.stdout.write(json.dumps({"benchmark": "ingestion", "database": vendor(), **result}) + "\n")
     return 0
@@ -67,11 +72,12 @@ def values_of(step: int) -> dict[str, float]:
     return {f"bench/metric_{number}": step / (number + 1) for number in range(METRICS)}
 
 
-def narrow_rows(path: Path) -> float:
+def narrow_sqlite(path: Path) -> float:
+    """Seconds."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("CREATE TABLE value (run INTEGER, step INTEGER, name TEXT, value REAL)")
-    steps = [[(1, step, name, value) for name, value in values_of(step).items()] for step in range(1, STEPS + 1)]
+    steps = narrow_rows()
     began = time.monotonic()
     for rows in steps:
         with connection:
@@ -79,6 +85,27 @@ def narrow_rows(path: Path) -> float:
     seconds = time.monotonic() - began
     connection.close()
     return seconds
+
+
+def narrow_postgres(server: PostgreSQL) -> float:
+    """Seconds."""
+    import psycopg
+
+    with psycopg.connect(server.url) as connection:
+        connection.execute("DROP TABLE IF EXISTS value")
+        connection.execute("CREATE TABLE value (run integer, step integer, name text, value double precision)")
+        connection.commit()
+        steps = narrow_rows()
+        began = time.monotonic()
+        for rows in steps:
+            with connection.transaction():
+                connection.cursor().executemany("INSERT INTO value VALUES (%s, %s, %s, %s)", rows)
+        return time.monotonic() - began
+
+
+def narrow_rows() -> list[list[tuple[int, int, str, float]]]:
+    """Of each step."""
+    return [[(1, step, name, value) for name, value in values_of(step).items()] for step in range(1, STEPS + 1)]
 
 
 if __name__ == "__main__":

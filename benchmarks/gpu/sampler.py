@@ -1,9 +1,11 @@
 """Tokens per second of vLLM and of our own sampler: the same model of random weights, prompts and lengths.
 
 Needs torch, transformers and pydantic, and vLLM for its half; without it only ours is measured. Each runs in a process
-of its own, through the interface that a run uses, `ResponseSampler`.
+of its own, through the interface that a run uses, `ResponseSampler`; they take turns, and the medians of all rounds are
+compared. Without a GPU, vLLM alone decodes in its caller's process, as it does within this engine: in a process of its
+own it leaves one core idle.
 
-    python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--memory-share X]
+    python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--rounds N] [--memory-share X]
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -31,6 +34,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, help="trajectories at once")
     parser.add_argument("--prompt", type=int, help="tokens of each prompt; all differ")
     parser.add_argument("--response", type=int, help="tokens of each response")
+    parser.add_argument("--rounds", type=int, default=1, help="times that each is measured, in turn")
     parser.add_argument("--memory-share", type=float, default=0.8, help="of the GPU's memory, for vLLM")
     parser.add_argument("--only", choices=sorted(SAMPLERS), help="measure one of them in this process")
     parser.add_argument("--model", help="with --only: a directory")
@@ -39,41 +43,50 @@ def main() -> int:
     options.prompt = options.prompt or (32 if options.small else 512)
     options.response = options.response or (16 if options.small else 256)
     if options.only:
-        sys.stdout.write(json.dumps(round(speed(SAMPLERS[options.only](options), options))) + "\n")
+        sys.stdout.write(json.dumps(round(speed(SAMPLERS[options.only](options), options), 1)) + "\n")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         path = save_random_model(SMALL if options.small else QWEN25_HALF_BILLION, Path(folder))
-        ours = measure("ours", path, options)
         installed = importlib.util.find_spec("vllm") is not None
-        vllm = measure("vllm", path, options) if installed else None
-        bare = measure("bare", path, options) if installed else None
+        names = list(SAMPLERS) if installed else ["ours"]
+        rounds = [{name: measure(name, path, options) for name in names} for _ in range(options.rounds)]
+    ours, vllm, bare = (median_of(rounds, name) for name in ("ours", "vllm", "bare"))
     result = {
         "benchmark": "gpu_sampler",
         "device": device_name(),
         "rows": options.rows,
         "prompt": options.prompt,
         "response": options.response,
+        "rounds": options.rounds,
         "vllm_tokens_per_second": vllm,
         "bare_vllm_tokens_per_second": bare,
         "ours_tokens_per_second": ours,
-        "ratio": round(vllm / ours, 2) if vllm else None,
+        "ratio": round(vllm / ours, 2) if vllm and ours else None,
         "of_bare_vllm": round(vllm / bare, 3) if vllm and bare else None,
     }
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
 
 
-def measure(which: str, path: str, options: argparse.Namespace) -> int:
+def median_of(rounds: list[dict[str, float]], name: str) -> float | None:
+    return statistics.median(one[name] for one in rounds) if name in rounds[0] else None
+
+
+def measure(which: str, path: str, options: argparse.Namespace) -> float:
     command = [sys.executable, "-m", "benchmarks.gpu.sampler", "--only", which, "--model", path]
     for name in ("rows", "prompt", "response", "memory_share"):
         command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{which} could not be measured:\n{done.stderr[-3000:]}")
-    printed = [line for line in done.stdout.splitlines() if line.strip().isdecimal()]  # vLLM logs there as well
+    printed = [line for line in done.stdout.splitlines() if is_number(line)]  # vLLM logs there as well
     if not printed:
         raise SystemExit(f"{which} printed no result:\n{done.stdout[-1500:]}")
-    return int(printed[-1])
+    return float(printed[-1])
+
+
+def is_number(line: str) -> bool:
+    return line.strip().replace(".", "", 1).isdecimal()
 
 
 Start = Callable[[list[int]], Any]  # seeds to a sampler of one rollout
@@ -157,9 +170,12 @@ class Bare:
 
 def bare_vllm(options: argparse.Namespace) -> Start:
     import torch
-    from vllm import LLM
 
     gpu = torch.cuda.is_available()
+    if not gpu:
+        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    from vllm import LLM
+
     engine = LLM(
         options.model,
         skip_tokenizer_init=True,

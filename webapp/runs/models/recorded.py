@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from engine.events import AlertRaised, Event, parse_payload
+from webapp.runs.models.bulk_json import BulkJSONField
 from webapp.runs.models.run import Run
 
 
@@ -22,7 +23,7 @@ class RunEvent(models.Model):
     kind = models.CharField(max_length=30)
     step = models.PositiveIntegerField()
     time = models.FloatField()
-    payload = models.JSONField()
+    payload = BulkJSONField()
 
     class Meta:
         ordering = ["seq"]
@@ -61,7 +62,7 @@ class StepMetrics(models.Model):
     tokens = models.BigIntegerField()
     seconds = models.FloatField()
     skipped = models.CharField(max_length=200, blank=True, default="")
-    metrics = models.JSONField()
+    metrics = BulkJSONField()
 
     class Meta:
         ordering = ["step"]
@@ -103,9 +104,9 @@ class StepGroups(models.Model):
     attempt = models.PositiveIntegerField(default=1)
     step = models.PositiveIntegerField()
     threshold = models.FloatField()
-    scores = models.JSONField()  # by index of the group; None for a group that was no candidate
-    kept = models.JSONField()  # indices of groups
-    detail = models.JSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
+    scores = BulkJSONField()  # by index of the group; None for a group that was no candidate
+    kept = BulkJSONField()  # indices of groups
+    detail = BulkJSONField()  # tags, groups, environments, seeds, returns, stds, filter: as in the event
 
     class Meta:
         ordering = ["step"]
