@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cluster.byte_units import format_bytes
+from engine.cluster.eight_bits import eight_bits_installed
 from engine.config import RunConfig, build_config, set_field
 from engine.errors import ConfigError
 
@@ -116,6 +117,8 @@ def _kinds(config: RunConfig) -> list[list[Changes]]:
                 if count > cluster.learners
             ]
         )
+    if optimizer.moments != "8bit" and eight_bits_installed():  # after the learners, of which they take only one
+        found.append([{"optimizer.moments": "8bit"}])
     if not config.model.lora.rank:
         found.append([{"model.lora.rank": LORA_RANK}])
     return [kind for kind in found if kind]

@@ -5,15 +5,18 @@ Only certain problems refuse a run; a run that may not fit gets a warning. No to
 
 from __future__ import annotations
 
-import importlib.util
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import psutil
 
 from engine.cluster.alternatives import Alternative, Need, alternatives
 from engine.cluster.byte_units import format_bytes
-from engine.cluster.forward_tokens import fitting_tokens, with_tokens
+from engine.cluster.eight_bits import eight_bits_installed
+from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
 from engine.cluster.memory import MemoryEstimate, estimate
 from engine.cluster.resources import local_gpu_memory, required_resources
@@ -22,6 +25,8 @@ from engine.errors import ConfigError, ModelError
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed
 from engine.policies.vllm_models import unsupported_by_vllm
+
+P = TypeVar("P", bound=Planned)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +81,10 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
     if memory.total <= room:
         return found
-    if fewer := _fewer_tokens(config, shape, memory, room):
+    fewer = _fewer_tokens(config, partial(_local_plan, shape=shape, gpu=gpu), memory.tokens, room)
+    if fewer is not None and fewer.total <= room:
         found.memory = fewer
-        found.warnings.append(
-            f"{fewer.tokens:,} tokens go through the model at once, since with {memory.tokens:,} training may need "
-            f"{format_bytes(memory.learner.total)}, and {where} has {format_bytes(room)}. Results are the same."
-        )
+        found.warnings.append(_takes_fewer(fewer, memory, where, room))
         return found
     found.alternatives = alternatives(config, room, lambda other: _local_need(other, shape, gpu=gpu))
     if memory.certain > room:
@@ -97,14 +100,28 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     return found
 
 
-def _fewer_tokens(config: RunConfig, shape: ModelShape, memory: LocalMemory, room: int) -> LocalMemory | None:
+def _fewer_tokens(config: RunConfig, plan: Callable[[RunConfig], P], usual: int, room: int) -> P | None:
     """The plan with as many tokens at once as fit, as the run takes them (`engine.training.forward_size`); None where
     their number is configured, or is not enough."""
     if config.optimizer.micro_batch_tokens:
         return None
-    tokens = fitting_tokens(config, shape, usual=memory.tokens, room=room, gpu=memory.gpu)
-    fewer = estimate_local(with_tokens(config, tokens), shape, gpu=memory.gpu)
-    return fewer if fewer.total <= room else None
+    fewer = plan(with_tokens(config, fitting_tokens(config, plan, usual=usual, room=room)))
+    return fewer if fewer.learner.total <= room else None
+
+
+def _takes_fewer(fewer: Planned, usual: Planned, where: str, room: int) -> str:
+    return (
+        f"{fewer.tokens:,} tokens go through the model at once, since with {usual.tokens:,} training may need "
+        f"{format_bytes(usual.learner.total)}, and {where} has {format_bytes(room)}. Results are the same."
+    )
+
+
+def _local_plan(config: RunConfig, *, shape: ModelShape, gpu: bool) -> LocalMemory:
+    return estimate_local(config, shape, gpu=gpu)
+
+
+def _cluster_plan(config: RunConfig, *, shape: ModelShape, gpu: bool) -> MemoryEstimate:
+    return estimate(config, shape, gpu=gpu)
 
 
 def _local_need(config: RunConfig, shape: ModelShape, *, gpu: bool) -> Need:
@@ -177,7 +194,7 @@ def _check_weight_transfer(found: Findings, config: RunConfig, *, gpu: bool) -> 
 
 
 def _check_moments(found: Findings, config: RunConfig) -> None:
-    if config.optimizer.moments == "8bit" and importlib.util.find_spec("bitsandbytes") is None:
+    if config.optimizer.moments == "8bit" and not eight_bits_installed():
         found.problems["optimizer.moments"] = (
             "8bit needs the package bitsandbytes, which this machine lacks: pip install 'starboard[8bit]', or use "
             "float32."
@@ -251,8 +268,13 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             f"{memory.rows:,}; the others are queued."
         )
     if learner.total > gpu:
-        found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
-        _report_learner(found, memory, gpu)
+        fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=True), memory.tokens, gpu)
+        if fewer is not None:
+            found.memory = fewer
+            found.warnings.append(_takes_fewer(fewer, memory, "a GPU", gpu))
+        else:
+            found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
+            _report_learner(found, memory, gpu)
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
 
@@ -297,6 +319,13 @@ def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room
 def _check_own_memory(found: Findings, config: RunConfig, shape: ModelShape, available: int) -> None:
     need = _need_of_all(config, shape)
     if need.total <= available:
+        return
+    memory = estimate(config, shape, gpu=False)
+    room = (available - memory.samplers * memory.sampler.total - memory.learner.host) // memory.learners
+    fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=False), memory.tokens, room)
+    if fewer is not None:
+        found.memory = fewer
+        found.warnings.append(_takes_fewer(fewer, memory, "each learner", room))
         return
     found.alternatives = alternatives(config, available, lambda other: _need_of_all(other, shape))
     fits = what_would_fit(found.alternatives)

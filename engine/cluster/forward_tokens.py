@@ -1,14 +1,28 @@
-"""How many tokens of a local run go through its model at once, where that is open and memory is short. No torch."""
+"""How many tokens go through a learner's model at once, where that is open and memory is short. No torch."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
+from typing import Protocol
 
-from engine.cluster.local_memory import LocalMemory, estimate_local
+from engine.cluster.learner_memory import LearnerMemory
 from engine.config import RunConfig
-from engine.policies.model_shape import ModelShape
 
 STEP = 256  # tokens
+
+
+class Planned(Protocol):
+    """A memory plan: `tokens` go through `learner` at once."""
+
+    @property
+    def tokens(self) -> int: ...
+
+    @property
+    def learner(self) -> LearnerMemory: ...
+
+
+Plan = Callable[[RunConfig], Planned]
 
 
 def with_tokens(config: RunConfig, tokens: int) -> RunConfig:
@@ -16,17 +30,14 @@ def with_tokens(config: RunConfig, tokens: int) -> RunConfig:
     return config.model_copy(update={"optimizer": optimizer})
 
 
-def fitting_tokens(config: RunConfig, shape: ModelShape, *, usual: int, room: int, gpu: bool) -> int:
-    """The largest number, up to `usual`, with which the learner fits into `room` bytes by the memory plan. Where none
-    does, that of the longest trajectory, which is not split."""
-
-    def plan(tokens: int) -> LocalMemory:
-        return estimate_local(with_tokens(config, tokens), shape, gpu=gpu)
+def fitting_tokens(config: RunConfig, plan: Plan, *, usual: int, room: int) -> int:
+    """The largest number, up to `usual`, with which a learner fits into `room` bytes by `plan`. Where none does, that
+    of the longest trajectory, which is not split."""
 
     def is_too_much(tokens: int) -> bool:
-        return plan(tokens).learner.total > room
+        return plan(with_tokens(config, tokens)).learner.total > room
 
-    least = plan(1).tokens
+    least = plan(with_tokens(config, 1)).tokens
     if least >= usual or not is_too_much(usual):
         return usual
     choices = range(least, usual, STEP)

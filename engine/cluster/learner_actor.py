@@ -14,6 +14,8 @@ from torch import Tensor
 
 from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
 from engine.cluster.connection import import_ray
+from engine.cluster.forward_tokens import with_tokens
+from engine.cluster.learner_room import Free
 from engine.cluster.weight_sender import open_ipc, open_nccl
 from engine.config import RunConfig
 from engine.diagnostics.cross_scores import Pairs, cross_score
@@ -25,6 +27,7 @@ from engine.rollout.batching import Batch
 from engine.training import checkpoint
 from engine.training.background_save import BackgroundSaves, Write
 from engine.training.checkpoint_state import LiveState, Progress
+from engine.training.forward_size import free_on_device
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import trainable_parameters
 from engine.training.sharding import Alone, Sharded, Share
@@ -63,8 +66,15 @@ class LearnerActor:
             port = free.getsockname()[1]
         return str(import_ray().util.get_node_ip_address()), port
 
-    def open(self, address: str, found: str, minutes: float) -> dict[str, Any]:
-        """Joins the other learners and loads the model, from the checkpoint `found` if it is not empty."""
+    def free(self) -> Free:
+        gpu = self.device == "cuda"
+        return Free(machine=location().node, bytes=free_on_device(gpu=gpu), gpu=gpu)
+
+    def open(self, address: str, found: str, minutes: float, tokens: int) -> dict[str, Any]:
+        """Joins the other learners and loads the model, from the checkpoint `found` if it is not empty. `tokens` go
+        through it at once, where that is not 0."""
+        if tokens:
+            self.config = with_tokens(self.config, tokens)
         torch.manual_seed(self.config.seed)
         share: Share = Alone()
         if self.size > 1:

@@ -23,7 +23,9 @@ from engine.cluster.actors import (
 )
 from engine.cluster.connection import ClusterFault, connect, disconnect, import_ray, reconnect
 from engine.cluster.environment_actors import ActorAssignment, RolloutId
+from engine.cluster.forward_tokens import with_tokens
 from engine.cluster.hang_report import hang_report
+from engine.cluster.learner_room import fitting_cluster_size
 from engine.cluster.placement import check_placement, reserve, used_gpus_before
 from engine.cluster.remote_write import RemoteWrite
 from engine.cluster.reporting import RunReporter
@@ -49,6 +51,7 @@ from engine.rollout.types import Trajectory
 from engine.training.backend import Metrics, never_cancelled
 from engine.training.background_save import Write
 from engine.training.checkpoint_state import Progress
+from engine.training.forward_size import ForwardSize
 
 # A run may be cancelled within these; an update, a checkpoint or a weight sync that has started is completed.
 CANCELLABLE_PHASES = frozenset({"Start", "Rollout", "Scoring", "Diagnostics"})
@@ -67,6 +70,7 @@ class RayBackend:
         self.transfer: WeightTransfer | None = None
         self.probe_text = probe_text_ids(self.context, config.rollout.max_context_tokens)
         self.probe: list[list[int]] = []
+        self.forward_size: ForwardSize | None = None
         self.asleep = False
         self.rollouts = count()
         self.closed = False
@@ -103,7 +107,12 @@ class RayBackend:
             [*learner_calls(pool, "location"), *sampler_calls(pool, "location"), *environment_calls(pool)]
         )
         address = self._call_learners("Start", "rendezvous_address")[0]
-        opening = learner_calls(pool, "open", address, str(found or ""), cluster.phase_minutes)
+        free, samplers = self._call_learners("Start", "free"), self._call_samplers("Start", "location")
+        size = self.forward_size = fitting_cluster_size(self.config, found, free, [one.node for one in samplers])
+        if size is not None:
+            self.config = with_tokens(self.config, size.tokens)
+        tokens = size.tokens if size is not None else 0
+        opening = learner_calls(pool, "open", address, str(found or ""), cluster.phase_minutes, tokens)
         opened = self._wait("Start", [*opening, *sampler_calls(pool, "open")])[0]
         for note in opened["notes"]:
             self.reporter.status(note)

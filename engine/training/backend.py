@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from engine.cluster.forward_tokens import with_tokens
 from engine.config import RunConfig
 from engine.cpu_threads import threads_for
 from engine.diagnostics.cross_scores import Pairs, cross_score
@@ -25,6 +26,7 @@ from engine.rollout.types import Trajectory
 from engine.training import checkpoint
 from engine.training.background_save import BackgroundSaves, Write
 from engine.training.checkpoint_state import LiveState, Progress
+from engine.training.forward_size import ForwardSize, fitting_size
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner, trainable_parameters
 from engine.training.step_update import update
@@ -37,9 +39,11 @@ def never_cancelled() -> None:
 
 
 class Backend(Protocol):
-    """One run's policy. `context` has its tokenizer; `device` and the parameter counts are recorded with the run."""
+    """One run's policy. `context` has its tokenizer; `device` and the parameter counts are recorded with the run.
+    `forward_size` is None where the usual number of tokens goes through the model at once."""
 
     context: ContextManager
+    forward_size: ForwardSize | None
     device: str
     parameters: int
     trainable_parameters: int
@@ -102,6 +106,7 @@ class LocalBackend:
 
     def __init__(self, config: RunConfig, learner: Learner, tokenizer: Any) -> None:
         self.config, self.learner, self.tokenizer = config, learner, tokenizer
+        self.forward_size: ForwardSize | None = None
         self.background = BackgroundSaves(learner, tokenizer)
         model = self.model = learner.model
         self.context = ContextManager(
@@ -121,8 +126,13 @@ class LocalBackend:
         """Loads the checkpoint `found`, or the configured model if that is None."""
         torch.set_num_threads(threads_for(config.threads))
         device = "cuda" if torch.cuda.is_available() else "cpu"
+        size = fitting_size(config, found)
+        if size is not None:
+            config = with_tokens(config, size.tokens)
         tokenizer, learner, progress = checkpoint.load_learner(config, found, device=device)
-        return cls(config, learner, tokenizer), progress
+        backend = cls(config, learner, tokenizer)
+        backend.forward_size = size
+        return backend, progress
 
     def play(
         self,

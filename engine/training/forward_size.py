@@ -1,6 +1,5 @@
 """How many tokens go through the model at once where `optimizer.micro_batch_tokens` leaves it open: the default of the
-device, or fewer where the memory plan says that so many do not fit into what is free. Local backend only: elsewhere
-learners start before their devices are known.
+device, or fewer where the memory plan says that so many do not fit into what is free.
 
 The result of an update does not depend on the number, except for the order in which floats are added. So a run keeps it
 in its checkpoints, and resumes with it if it still fits.
@@ -9,7 +8,9 @@ in its checkpoints, and resumes with it if it still fits.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +18,20 @@ import psutil
 import torch
 
 from engine.cluster.byte_units import format_bytes
-from engine.cluster.forward_tokens import fitting_tokens, with_tokens
+from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import estimate_local
 from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
 from engine.errors import ModelError
 from engine.main_memory import free_memory
-from engine.policies.model_shape import model_shape
+from engine.policies.model_shape import ModelShape, model_shape
+
+Estimate = Callable[[RunConfig, ModelShape], Planned]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardSize:
-    """`tokens` instead of `usual`, since `room` bytes are free; `needs` is what the learner then takes."""
+    """`tokens` instead of `usual`, since a learner has `room` bytes; `needs` is what it then takes."""
 
     tokens: int
     usual: int
@@ -38,33 +41,43 @@ class ForwardSize:
     def __str__(self) -> str:
         fits = "needs" if self.needs <= self.room else "may still need"
         return (
-            f"{self.tokens:,} tokens go through the model at once, not {self.usual:,}: {format_bytes(self.room)} of "
-            f"memory are free, and training {fits} {format_bytes(self.needs)}. Results are the same; updates may take "
-            "longer. optimizer.micro_batch_tokens sets the number."
+            f"{self.tokens:,} tokens go through the model at once, not {self.usual:,}: a learner has "
+            f"{format_bytes(self.room)} of free memory, and {fits} {format_bytes(self.needs)}. Results are the same; "
+            "updates may take longer. optimizer.micro_batch_tokens sets the number."
         )
 
 
 def fitting_size(config: RunConfig, found: Path | None) -> ForwardSize | None:
-    """For the memory that is free before the model is loaded; `found` is the checkpoint that the run resumes from.
-    None where the usual number fits, where it is configured, and where the plan does not know the model."""
-    if config.backend != "local" or config.optimizer.micro_batch_tokens:
+    """Of a run in this process, for the memory that is free before the model is loaded. As `size_for`."""
+    gpu = torch.cuda.is_available()
+    return size_for(config, found, partial(estimate_local, gpu=gpu), room=lambda: free_on_device(gpu=gpu), gpu=gpu)
+
+
+def size_for(
+    config: RunConfig, found: Path | None, estimate: Estimate, *, room: Callable[[], int], gpu: bool
+) -> ForwardSize | None:
+    """For a learner that has `room()` bytes, by the plan of `estimate`; `found` is the checkpoint that the run resumes
+    from. None where the usual number fits, where it is configured, and where the plan does not know the model."""
+    if config.optimizer.micro_batch_tokens:
         return None
     try:
         shape = model_shape(config.model.path)
     except ModelError:
         return None
-    gpu = torch.cuda.is_available()
-    saved, room = _saved(found), free_on_device(gpu=gpu)
+
+    def plan(config: RunConfig) -> Planned:
+        return estimate(config, shape)
+
+    saved, given = _saved(found), room()
     usual = saved or (ON_A_GPU if gpu else ON_A_CPU)
-    tokens = fitting_tokens(config, shape, usual=usual, room=room, gpu=gpu)
+    tokens = fitting_tokens(config, plan, usual=usual, room=given)
     if tokens == usual and not saved:
         return None
-    needs = estimate_local(with_tokens(config, tokens), shape, gpu=gpu).learner.total
-    return ForwardSize(tokens=tokens, usual=usual, room=room, needs=needs)
+    return ForwardSize(tokens=tokens, usual=usual, room=given, needs=plan(with_tokens(config, tokens)).learner.total)
 
 
 def free_on_device(*, gpu: bool) -> int:
-    """What a run can take in total. The plan counts this process, which has its part already."""
+    """What this process can take in total. The plan counts what it has already."""
     if gpu:
         return int(torch.cuda.mem_get_info()[0])
     return free_memory() + int(psutil.Process().memory_info().rss)

@@ -27,7 +27,6 @@ from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
 from engine.training.checkpoint_state import Progress
 from engine.training.control import Control, Interrupted, StopRequested
-from engine.training.forward_size import fitting_size
 from engine.training.heartbeat import Heartbeat
 from engine.training.run_directory import EventLog, RunDirectory, Sink
 from engine.training.seen_problems import SeenProblems
@@ -97,11 +96,11 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     initial = begun_at(config, start)
-    size = fitting_size(initial, found)
-    if size is not None:
-        initial = with_tokens(initial, size.tokens)
     config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
+    size = backend.forward_size
+    if size is not None:
+        initial, config = with_tokens(initial, size.tokens), with_tokens(config, size.tokens)
     progress.tokens_per_forward = size.tokens if size is not None else 0
     adopted = start is not None and takes_optimizer(config, start)
     if start is not None and found is None:

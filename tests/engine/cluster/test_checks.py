@@ -183,14 +183,31 @@ def test_files_that_learners_cannot_read_in_parts_are_loaded_whole_which_may_be_
 
 
 def test_a_run_that_may_not_fit_gets_a_warning_with_a_remedy() -> None:
-    shape = model_shape("tiny")
-    need = estimate(run(), shape, gpu=True)
+    config = run(optimizer={"micro_batch_tokens": 16_384})
+    need = estimate(config, model_shape("tiny"), gpu=True)
     tight = Machine(gpus=(need.learner.total - 1, need.learner.total - 1), memory=GIB)
-    found = check_cluster(run(), tight)
+    found = check_cluster(config, tight)
     assert found.problems == {}
     (warning,) = found.warnings
     assert "with 16,384 tokens at once" in warning and "optimizer.gradient_checkpointing=true: " in warning
-    assert check_cluster(run(), Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
+    assert check_cluster(config, Machine(gpus=(need.learner.total,) * 2, memory=GIB)).warnings == []
+
+
+def test_learners_that_fit_with_fewer_tokens_at_once_say_so() -> None:
+    usual = estimate(run(), model_shape("tiny"), gpu=True)
+    tight = Machine(gpus=(usual.learner.total - 1,) * 2, memory=GIB)
+    found = check_cluster(run(), tight)
+    assert (found.problems, found.alternatives) == ({}, [])
+    assert [warning.split(",")[:2] for warning in found.warnings] == [["16", "128 tokens go through the model at once"]]
+    assert found.memory is not None and found.memory.learner.total < usual.learner.total
+    # a machine without GPUs: each of two learners has half of what the sampler leaves
+    both = run(cluster={"learners": 2})
+    usual = estimate(both, model_shape("tiny"), gpu=False)
+    all_of_them = usual.sampler.total + 2 * usual.learner.total + usual.learner.host
+    found = check_cluster(both, Machine(gpus=(), memory=all_of_them - 1))
+    assert found.problems == {}
+    assert [warning.split(",")[:2] for warning in found.warnings] == [["1", "792 tokens go through the model at once"]]
+    assert check_cluster(both, Machine(gpus=(), memory=all_of_them)).warnings == []
 
 
 def test_a_small_memory_share_gives_a_warning_with_the_number_of_contexts_it_holds() -> None:

@@ -78,10 +78,9 @@ def test_what_this_process_has_taken_is_counted_by_the_plan(monkeypatch: pytest.
     "changes",
     [
         {"optimizer": {"micro_batch_tokens": 2000}},
-        {"backend": "ray"},
         {"model": {"path": "/no/such/model"}},
     ],
-    ids=["configured", "on Ray", "unknown model"],
+    ids=["configured", "unknown model"],
 )
 def test_a_configured_number_and_what_the_plan_does_not_know_stay(
     monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
