@@ -20,6 +20,7 @@ import argparse
 import asyncio
 import http.cookiejar
 import json
+import math
 import os
 import shutil
 import sys
@@ -43,6 +44,7 @@ from tests.launch.deployment import Deployment
 from tests.launch.installation import Installation, free_port
 
 OPENING_AT_ONCE = 20
+IN_TRANSIT = 3.0  # seconds that the last events have to arrive
 EVENTS_PER_STEP = 4
 START_SECONDS = 180.0
 
@@ -134,7 +136,7 @@ class Audience:
         self.watched = watched
         self.lags: dict[int, list[float]] = {}  # by event
         self.memory: list[float] = []  # of the site, in MiB
-        self.began = 0.0
+        self.began, self.ended = 0.0, math.inf  # events written between these count
         self.lost = 0
         self.cores = 0.0
         self.gate = asyncio.Semaphore(OPENING_AT_ONCE)
@@ -146,7 +148,9 @@ class Audience:
         while time.time() < self.began + seconds:
             self.memory.append(resident(self.watched.site))
             await asyncio.sleep(1)
-        self.cores = (processor_seconds(self.watched.site) - used) / (time.time() - self.began)
+        self.ended = time.time()
+        self.cores = (processor_seconds(self.watched.site) - used) / (self.ended - self.began)
+        await asyncio.sleep(IN_TRANSIT)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -179,22 +183,20 @@ class Audience:
             await socket.close()
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Events that were written after all watchers had connected."""
         now = time.time()
         for event in message.get("events", ()):
-            if self.began and event["time"] > self.began:
+            if self.began and self.began < event["time"] < self.ended:
                 self.lags.setdefault(event["seq"], []).append(now - event["time"])
 
     def result(self) -> dict[str, Any]:
-        whole = dict(sorted(self.lags.items())[:-2])  # the newest may still be in transit
-        lags = sorted(lag for event in whole.values() for lag in event)
+        lags = sorted(lag for event in self.lags.values() for lag in event)
         if not lags:
             return {"events": 0, "lost": self.lost}
         quantiles = {"p50_ms": pick(lags, 0.5), "p95_ms": pick(lags, 0.95), "max_ms": pick(lags, 1.0)}
         memory = {"at_first": self.memory[0], "at_most": max(self.memory), "at_last": self.memory[-1]}
         memory["per_hour"] = round(3600 * slope(self.memory[len(self.memory) // 5 :]))
-        missed = sum(max(map(len, whole.values())) - len(event) for event in whole.values())
-        counts = {"events": len(whole), "received": len(lags), "missed": missed, "lost": self.lost}
+        missed = sum(max(map(len, self.lags.values())) - len(event) for event in self.lags.values())
+        counts = {"events": len(self.lags), "received": len(lags), "missed": missed, "lost": self.lost}
         return {**counts, **quantiles, "site_cores": round(self.cores, 2), "site_mib": memory}
 
 

@@ -53,5 +53,15 @@ def remove_unless_reserved(checkpoint: Path) -> bool:
     return True
 
 
+def end_removal(aside: Path) -> None:
+    """Completes what `remove_unless_reserved` was doing when the engine was killed. Files may be missing already, but
+    then nobody had reserved the checkpoint, and its digests tell whoever does now."""
+    checkpoint = aside.with_name(aside.name.removeprefix(".").removesuffix(REMOVED))
+    if is_reserved(checkpoint) and not checkpoint.exists():
+        aside.rename(checkpoint)
+    else:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 def _marker(checkpoints: Path, step: int, by: str) -> Path:
     return checkpoints / FOLDER / f"step_{step}.{by}"

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
-from engine.reservations import REMOVED, remove_unless_reserved
+from engine.reservations import REMOVED, end_removal, remove_unless_reserved
 from engine.training.retention import kept
 
 Stamp = list[tuple[str, int, int]]
@@ -97,6 +97,8 @@ def prune(
 
 
 def remove_partial(directory: Path) -> None:
-    """Removes what saves and removals that were interrupted have left."""
-    for part in [*directory.glob(".step_*.part"), *directory.glob(f".step_*{REMOVED}")]:
+    """Removes what saves and removals that were interrupted have left, but no checkpoint that is reserved."""
+    for part in directory.glob(".step_*.part"):
         shutil.rmtree(part, ignore_errors=True)
+    for aside in directory.glob(f".step_*{REMOVED}"):
+        end_removal(aside)

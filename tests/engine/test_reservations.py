@@ -72,6 +72,17 @@ def test_a_removal_that_was_interrupted_is_completed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_removal_that_was_interrupted_is_undone_if_somebody_reserved_the_checkpoint(tmp_path: Path) -> None:
+    make(tmp_path, 1, 2)
+    assert reserve(tmp_path, 1, "evaluation.1")
+    for step in (1, 2):
+        (tmp_path / f"step_{step}").rename(tmp_path / f".step_{step}.removed")
+    remove_partial(tmp_path)
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [1]
+    assert (tmp_path / "step_1" / "manifest.json").exists()
+    assert list(tmp_path.glob(".step_*")) == []
+
+
 def test_a_run_keeps_a_reserved_checkpoint_and_reports_it(tmp_path: Path) -> None:
     config = run_config(
         save_small_model(tmp_path / "model"),
