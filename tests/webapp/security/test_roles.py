@@ -17,6 +17,7 @@ from tests.webapp.members.people import a_member
 from tests.webapp.security.digests import database_digest
 from tests.webapp.security.roles import (
     ADMINISTRATOR,
+    EACH,
     HTTP,
     JSON_401,
     NOT_FOUND,
@@ -26,6 +27,7 @@ from tests.webapp.security.roles import (
     SOCKETS,
     STRANGER,
     TO_SIGN_IN,
+    VIEWER,
     Row,
 )
 from tests.webapp.security.routes import address, http_routes, socket_routes
@@ -87,6 +89,26 @@ def test_a_signed_in_user_gets_the_status_in_the_table(
     assert client.get(path).status_code == row.status(role, "get")
     client.force_login(user)  # some URLs sign out
     assert client.post(path).status_code == row.status(role, "post")
+
+
+@pytest.mark.parametrize("role", [STRANGER, VIEWER])
+def test_the_owner_of_a_run_has_the_rights_of_their_role_and_no_others(role: str, world: World, client: Client) -> None:
+    """Of one who launched everything here and has been removed from the project since, or may only read it."""
+    owner = user_with(role, world)
+    run, evaluation = world.run, world.evaluation
+    owned = (run, world.environment, world.sweep, world.report, world.rollouts, world.what_if, world.preflight)
+    for one in (*owned, evaluation, evaluation.version.suite):
+        assert type(one).objects.filter(pk=one.pk).update(owner=owner) == 1
+    wrong = []
+    for route, row in HTTP.items():
+        for method, needed in (("get", row.reads), ("post", row.acts)):
+            if needed in ("", EACH):
+                continue
+            client.force_login(owner)
+            status = getattr(client, method)(address(route, world)).status_code
+            if status != row.status(role, method):
+                wrong.append((route, method, status))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("route", [route for route, row in HTTP.items() if row.get != 405])
