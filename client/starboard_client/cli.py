@@ -111,7 +111,7 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
     add_run_changes(verbs)
 
-    compared = verbs.add_parser("compare", help="settings that differ, and the newest metrics")
+    compared = verbs.add_parser("compare", help="settings that differ, the newest metrics, and held-out success")
     compared.add_argument("runs", nargs="+", metavar="RUN")
     compared.add_argument("--metrics", help="names, separated by commas")
     add_json(compared)

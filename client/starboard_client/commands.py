@@ -15,7 +15,7 @@ from starboard_client import comparing, sending
 from starboard_client.client import Starboard
 from starboard_client.credentials import Credentials, save
 from starboard_client.errors import StarboardError
-from starboard_client.models import Run
+from starboard_client.models import Evaluation, Run
 from starboard_client.output import as_json, note, number, plain, say, table
 from starboard_client.overrides import overrides
 from starboard_client.spool import Spool, spool_folder, spools
@@ -145,18 +145,26 @@ def export(args: argparse.Namespace) -> int:
 def compare(args: argparse.Namespace) -> int:
     with Starboard() as starboard:
         runs = [starboard.run(run_id) for run_id in args.runs]
+        held_out = comparing.newest_held_out([starboard.held_out(run_id) for run_id in args.runs])
     settings = comparing.differing_settings(runs)
     metrics = comparing.newest_metrics(runs, [name for name in (args.metrics or "").split(",") if name])
     if args.json:
-        as_json({"runs": [run.model_dump() for run in runs], "settings": settings, "metrics": metrics})
+        evaluations = {name: [one and one.model_dump() for one in row] for name, row in held_out.items()}
+        found = {"settings": settings, "metrics": metrics, "held_out": evaluations}
+        as_json({"runs": [run.model_dump() for run in runs], **found})
         return DONE
     rows: list[list[object]] = [["state", *(run.label for run in runs)]]
     rows += [["step", *(f"{run.step}/{run.total_steps}" for run in runs)]]
     rows += [["verdict", *(run.health.title if run.health else "" for run in runs)]]
+    rows += [[f"held-out success, {plain(name)}", *map(_held_out, values)] for name, values in held_out.items()]
     rows += [[name, *map(number, values)] for name, values in metrics.items()]
     rows += [[name, *(json.dumps(value) for value in values)] for name, values in settings.items()]
     table(("", *(plain(run.name) for run in runs)), rows)
     return DONE
+
+
+def _held_out(one: Evaluation | None) -> str:
+    return f"{one.success:.3f} [{one.low:.3f}, {one.high:.3f}] at step {one.step}" if one else ""
 
 
 def presets(args: argparse.Namespace) -> int:

@@ -1,11 +1,11 @@
-"""Runs beside each other: the settings that differ, and the newest value of each metric."""
+"""Runs beside each other: the settings that differ, the newest value of each metric, and held-out success."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starboard_client.models import RunDetail
+from starboard_client.models import Evaluation, RunDetail
 
 METRICS = ("rollout/success", "reward/mean", "policy/entropy", "optim/grad_norm")
 
@@ -19,11 +19,17 @@ def differing_settings(runs: Sequence[RunDetail]) -> dict[str, list[Any]]:
 
 
 def newest_metrics(runs: Sequence[RunDetail], names: Sequence[str] = ()) -> dict[str, list[float | None]]:
-    """The metrics `names`; without them the usual ones that any of the runs has, and held-out success."""
-    known = sorted({name for run in runs for name in run.metrics})
-    held_out = [name for name in known if name.startswith("eval/") and name.endswith("/success")]
-    wanted = list(names) or [name for name in (*METRICS, *held_out) if name in known]
+    """The metrics `names`; without them the usual ones that any of the runs has."""
+    known = {name for run in runs for name in run.metrics}
+    wanted = list(names) or [name for name in METRICS if name in known]
     return {name: [run.metrics.get(name) for run in runs] for name in wanted}
+
+
+def newest_held_out(evaluations: Sequence[Sequence[Evaluation]]) -> dict[str, list[Evaluation | None]]:
+    """By environment, the newest of each run's evaluations, which are oldest first; None for a run without any."""
+    newest = [{one.environment: one for one in of_run} for of_run in evaluations]
+    names = dict.fromkeys(name for one in newest for name in one)
+    return {name: [one.get(name) for one in newest] for name in names}
 
 
 def flatten(value: Any, prefix: str = "") -> dict[str, Any]:

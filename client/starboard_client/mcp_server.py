@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from starboard_client.client import Action, Starboard
-from starboard_client.comparing import differing_settings, newest_metrics
+from starboard_client.comparing import differing_settings, newest_held_out, newest_metrics
 from starboard_client.errors import StarboardError
 from starboard_client.models import Run
 
@@ -139,13 +139,15 @@ class Tools:
         return [_cut(one.model_dump()) for one in found]
 
     def compare_runs(self, run_ids: list[str]) -> dict[str, Any]:
-        """Two to ten runs beside each other: the settings that differ, and the newest metrics; lists are in the order
-        of the runs."""
+        """Two to ten runs beside each other: the settings that differ, the newest metrics, and the newest held-out
+        evaluation on each environment; lists are in the order of the runs."""
         runs = [self.starboard.run(run_id) for run_id in run_ids[:10]]
+        held_out = newest_held_out([self.starboard.held_out(run.id) for run in runs])
         return {
             "runs": [_listed(run) for run in runs],
             "settings_that_differ": differing_settings(runs),
             "newest_metrics": newest_metrics(runs),
+            "held_out": {name: [one and one.model_dump() for one in row] for name, row in held_out.items()},
         }
 
     def log_tail(self, run_id: str) -> str:

@@ -101,7 +101,7 @@ DEFAULT_RULES: tuple[RuleConfig, ...] = (
         advice=f"Responses end before their thought is complete, or skip it. {_GENTLER}",
     ),
     GainsConfig(
-        name="templates_rise", metric="collapse/template_share", severity="watch", steps=1, limit=0.3,
+        name="templates_rise", metric="collapse/template_share", severity="watch", steps=1, recovery=5, limit=0.3,
         baseline=2, subject="The share of thoughts that nearly repeat a thought on another problem",
         advice="Read the largest templates: one thought may be used for many states.",
     ),

@@ -13,6 +13,7 @@ import pytest
 
 from starboard_client.cli import main
 from tests.builders.recorded_run import RecordedRun
+from tests.builders.runs import add_evaluation
 from tests.webapp.runs.rows import a_run, report
 from webapp.runs.models import Run
 from webapp.runs.services import rename
@@ -135,6 +136,20 @@ def test_a_comparison_has_only_settings_that_differ(shell: Path, capsys: pytest.
     assert found["metrics"] == {"rollout/success": [0.25, 0.5]}
     assert main(["runs", "compare", one.pk, other.pk, "--metrics", "rollout/success"]) == 0
     assert "rollout/success\t0.25\t0.5\n" in capsys.readouterr().out
+
+
+def test_a_comparison_has_the_newest_held_out_success_of_each_run(
+    shell: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = a_run("one", steps=10), a_run("other", steps=10)
+    add_evaluation(one, successes=64, step=0, final=False)
+    add_evaluation(one, successes=128, step=10)
+    assert main(["runs", "compare", one.pk, other.pk]) == 0
+    # Wilson's interval of 128 of 256: 0.5 +- 0.061
+    assert "held-out success, Bandit\t0.500 [0.439, 0.561] at step 10\t\n" in capsys.readouterr().out
+    assert main(["runs", "compare", one.pk, other.pk, "--json"]) == 0
+    newest, none = json.loads(capsys.readouterr().out)["held_out"]["Bandit"]
+    assert (newest["step"], newest["success"], none) == (10, 0.5, None)
 
 
 def test_a_log_is_followed_to_the_end_of_the_run(ended: RecordedRun, capsys: pytest.CaptureFixture[str]) -> None:

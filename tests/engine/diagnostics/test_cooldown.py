@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from engine.config import DetectorsConfig
+from engine.diagnostics.default_rules import DEFAULT_RULES
 from tests.engine.diagnostics.test_rule_kinds import KL, alerts, detectors, fired, rule
 
 BAD, GOOD = 0.2, 0.0
@@ -47,3 +48,12 @@ def test_other_rules_keep_what_a_rule_has_seen_where_it_looks_at_the_same() -> N
     after = watching.with_config(DetectorsConfig(rules=(stricter, wider)))
     # over 0.2 + 0.05; the other needs three first readings again
     assert [alert.rule for _, alert in alerts(after, [{KL: 0.26}])] == ["mine"]
+
+
+def test_a_share_of_templates_that_goes_up_and_down_around_its_limit_is_one_alert() -> None:
+    """The baseline of two readings is 0.1, so 0.3 more is breached at 0.45 and not at 0.35. Five readings in a row
+    below it resolve the incident, and the next one is another."""
+    templates = next(rule for rule in DEFAULT_RULES if rule.name == "templates_rise")
+    shares = [0.1, 0.1, 0.45, 0.35, 0.45, 0.35, 0.35, 0.45, *[0.35] * 4, 0.45, *[0.35] * 5, 0.45]
+    steps = [{templates.metric: share} for share in shares]
+    assert [number for number, _ in alerts(detectors(templates), steps)] == [3, len(shares)]
