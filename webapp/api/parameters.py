@@ -29,7 +29,7 @@ def query_of(request: HttpRequest, model: type[Fields]) -> Fields:
 def body_of(request: HttpRequest, model: type[Fields], most: int) -> Fields:
     data = _json(raw_body(request, most), model)
     try:
-        return model.model_validate(data)
+        return model.model_validate_json(json.dumps(data), strict=True)  # as JSON: false is no 0, and "3" no 3
     except ValidationError as error:
         raise invalid_fields(reasons(error, model)) from None
 

@@ -96,3 +96,10 @@ def test_projects_are_listed_with_one_s_role_and_created(browser: Client) -> Non
     found = {one["slug"]: one for one in browser.get("/api/v1/projects/").json()["projects"]}
     assert (found["lakes"]["runs"], found["lakes"]["description"]) == (1, "Frozen ones.")
     assert post(browser, "projects/", {"name": "  "}).json()["errors"]["name"] == "A project needs a name."
+
+
+@pytest.mark.parametrize("given", [False, "8", 8.5, None, [8]])
+def test_a_number_in_a_body_is_a_json_number(browser: Client, lake: EnvironmentVersion, given: object) -> None:
+    answer = post(browser, f"environments/{lake.definition_id}/preflights", {"problems": given})
+    assert answer.status_code == 422
+    assert list(answer.json()["errors"]) == ["problems"]
