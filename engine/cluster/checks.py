@@ -18,7 +18,7 @@ from engine.cluster.byte_units import format_bytes
 from engine.cluster.eight_bits import eight_bits_installed
 from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
-from engine.cluster.memory import MemoryEstimate, estimate
+from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
@@ -267,14 +267,15 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             f"A sampler's share of its GPU, {format_bytes(room)}, holds about {held:,} full contexts at once of "
             f"{memory.rows:,}; the others are queued."
         )
-    if learner.total > gpu:
-        fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=True), memory.tokens, gpu)
+    left = gpu - held_beside(config, memory)
+    if learner.total > left:
+        fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=True), memory.tokens, left)
         if fewer is not None:
             found.memory = fewer
-            found.warnings.append(_takes_fewer(fewer, memory, "a GPU", gpu))
+            found.warnings.append(_takes_fewer(fewer, memory, "a GPU", left))
         else:
-            found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
-            _report_learner(found, memory, gpu)
+            found.alternatives = alternatives(config, left, lambda other: _learner_need(other, shape))
+            _report_learner(found, memory, left)
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
 

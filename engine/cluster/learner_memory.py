@@ -33,6 +33,7 @@ class LearnerMemory:
     host: int
     copy: int = 0  # what a checkpoint is written from in the background
     copy_if_free: int = 0  # the same, in main memory that is otherwise free
+    saving: int = 0  # merged weights, between updates
     process: int = 0
 
     @property
@@ -44,12 +45,13 @@ class LearnerMemory:
     @property
     def certain(self) -> int:
         """The least that works, however small the micro-batch is."""
-        return max(self.lasting + self.gradients, self.loading)
+        return max(self.lasting + self.gradients, self.loading, self.lasting + self.saving)
 
     @property
     def total(self) -> int:
-        """The peak: in the backward pass, in the optimiser's step, or while loading."""
-        return max(self.lasting + self.gradients + max(self.activations + self.gathered, self.stepping), self.loading)
+        """The peak: in the backward pass, in the optimiser's step, while loading, or while a checkpoint is written."""
+        learning = self.lasting + self.gradients + max(self.activations + self.gathered, self.stepping)
+        return max(learning, self.loading, self.lasting + self.saving)
 
     def parts(self) -> list[tuple[str, int]]:
         named = [
@@ -110,10 +112,13 @@ def learner_memory(
     - A checkpoint that is written in the `background` is written from a copy in main memory: the model that other
       programs load, float32 and under LoRA with the adapter merged, once more for the average of an adapter; and what
       training resumes from, the optimiser's state, the average, the adapter and the critic.
+    - To write a checkpoint with an adapter, a single learner holds all merged matrices in main memory, in float32.
     - `process` is what the process takes before it has a model, in main memory on a CPU.
-    - Main memory holds, with one learner and a GPU, the model while it loads, and later that copy. With several
-      learners the first holds one file's worth of what they save; all weights, and once more in Ray's object store,
-      where that sends them (`sends_weights`); and a whole model to save from where the files cannot be read in parts.
+    - Main memory holds, with one learner and a GPU, the model while it loads, and later that copy. Where Ray's object
+      store sends the weights (`sends_weights`), it keeps them from one sync to the next; while they are sent, the
+      learner has them once more, unless it has them in float32 in main memory anyway. With several learners the first
+      holds one file's worth of what they save; all weights, and once more in the store; and a whole model to save from
+      where the files cannot be read in parts.
     """
     base = dict(shape.weights)
     added = _adapters(shape, lora_rank, lora_targets)
@@ -164,6 +169,9 @@ def learner_memory(
     models = FLOAT * count(base.values()) * (2 if average and added else 1)
     to_copy = models + gathered_state + part(added) + part(trained) * average if learners == 1 else 0
     needed = to_copy if background == "always" else 0
+    merged = FLOAT * count(size for name, size in shape.matrices.items() if f"{_layer(name)}.lora_A" in added)
+    stored = everything * sends_weights
+    sent = stored * (2 if gpu or added else 1)
     return LearnerMemory(
         weights=of_all,
         gradients=max(part(trained), part(trained_body, tied=False) + value_head if critic else 0),
@@ -178,8 +186,9 @@ def learner_memory(
         + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
         process=process,
         copy=0 if gpu else needed,
+        saving=0 if gpu or needed or learners > 1 else merged,
         copy_if_free=to_copy if background == "auto" and count(base.values()) > MANY_PARAMETERS else 0,
-        host=max(everything, needed) * gpu
+        host=(max(everything, needed + stored, merged + stored, sent) if gpu else sent)
         if learners == 1
         else export_model + max(saved, 2 * everything * sends_weights),
     )
@@ -215,7 +224,11 @@ def _adapters(shape: ModelShape, rank: int, targets: str) -> dict[str, Sizes]:
     targeted = None if targets == "all-linear" else set(targets.replace(" ", "").split(","))
     found: dict[str, Sizes] = {}
     for name, (out, into) in shape.matrices.items():
-        layer = name.removesuffix(".weight")
+        layer = _layer(name)
         if targeted is None or layer.rpartition(".")[2] in targeted:
             found |= {f"{layer}.lora_A": (rank, into), f"{layer}.lora_B": (out, rank)}
     return found
+
+
+def _layer(name: str) -> str:
+    return name.removesuffix(".weight")

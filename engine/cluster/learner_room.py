@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from engine.cluster.memory import MemoryEstimate, estimate
+from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.config import RunConfig
 from engine.errors import ModelError
 from engine.policies.model_shape import model_shape
@@ -33,12 +33,13 @@ def fitting_cluster_size(
         memory = estimate(config, model_shape(config.model.path), gpu=gpu)
     except ModelError:
         return None
-    return size_for(config, found, partial(estimate, gpu=gpu), room=lambda: least_room(free, samplers, memory), gpu=gpu)
+    room = max(0, least_room(free, samplers, memory) - held_beside(config, memory))
+    return size_for(config, found, partial(estimate, gpu=gpu), room=lambda: room, gpu=gpu)
 
 
 def least_room(free: Sequence[Free], samplers: Sequence[str], memory: MemoryEstimate) -> int:
-    """A GPU is a learner's own while it trains: a sampler on the same one sleeps. A machine's memory is shared by all
-    its samplers, which get what they need first, by its learners, and by the first learner's copy of the weights."""
+    """A GPU is one learner's, but for a sampler on it (`held_beside`). A machine's memory is shared by all its
+    samplers, which get what they need first, by its learners, and by the first learner's copy of the weights."""
     if free[0].gpu:
         return min(one.bytes for one in free)
     learners, sampling = Counter(one.machine for one in free), Counter(samplers)

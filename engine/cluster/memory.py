@@ -19,12 +19,13 @@ from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
 from engine.policies.model_shape import ModelShape
 
+ASLEEP = 2**30  # bytes of a sleeping vLLM process on its GPU, rounded up
 VLLM_ROWS = 256  # decoded at once by one vLLM sampler
 WHILE_LOADING = {
     False: "That is while loading: in float32, before the frozen weights are rounded.",
     True: "That is while loading: the model's files cannot be read in parts, so each learner loads all of it.",
 }
-WHEN_ALONE = "for the whole model while it loads, or for the copy that a checkpoint is written from"
+WHEN_ALONE = "for the model while it loads, the copy that a checkpoint is written from, and weights that are sent"
 WHEN_SHARDED = "to save the sharded model and to send its weights"
 
 
@@ -95,7 +96,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,
         gpu=gpu,
-        sends_weights=_by_object_store(config, gpu=gpu),
+        sends_weights=config.backend == "ray" and _by_object_store(config, gpu=gpu),
         background=config.checkpoint.background,
         process=process,
     )
@@ -109,6 +110,14 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         context=context,
         gpu=gpu,
     )
+
+
+def held_beside(config: RunConfig, memory: MemoryEstimate) -> int:
+    """Bytes of a GPU that a sampler on it keeps from the learner while that trains. Our own sampler does not sleep; of
+    one of vLLM's its process stays, with CUDA's context and libraries."""
+    if config.cluster.placement != "colocated" or not memory.gpu:
+        return 0
+    return memory.sampler.total if config.cluster.sampler == "torch" else ASLEEP
 
 
 def copy_sentences(learner: LearnerMemory) -> list[str]:

@@ -99,8 +99,8 @@ class OptimizerConfig(Section):
         ge=0,
         le=10_000_000,
         description="Tokens per forward pass, padding included. Lower saves memory and does not change the result. 0: "
-        "2048 on CPUs and 16384 on a GPU; in a local run fewer, if so many do not fit into the memory that is free at "
-        "its start.",
+        "2048 on CPUs and 16384 on a GPU; fewer, if so many do not fit into the memory that is free at the start "
+        "of the run.",
     )
     packing: bool = Field(
         False,

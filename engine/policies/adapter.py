@@ -105,7 +105,8 @@ def adapter_off(model: nn.Module) -> Iterator[None]:
 
 
 def merged_state(model: nn.Module) -> dict[str, Tensor]:
-    """The weights of an equivalent model without an adapter, under that model's names."""
+    """The weights of an equivalent model without an adapter, under that model's names. Those that are merged are in
+    main memory, so that a GPU holds one of them at a time."""
     from peft.tuners.lora import LoraLayer
 
     layers = adapted(model)
@@ -115,7 +116,7 @@ def merged_state(model: nn.Module) -> dict[str, Tensor]:
         if not any(part in LoraLayer.adapter_layer_names for part in name.split("."))
     }
     for name, layer in layers.items():
-        state[f"{name}.weight"] = merged_weight(layer)
+        state[f"{name}.weight"] = merged_weight(layer).cpu()
     return state
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
@@ -24,7 +23,7 @@ from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
-from engine.training.checkpoint_folder import digest_of
+from engine.training.checkpoint_folder import digest_of, replace_folder, sync
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.checkpoint_state import CheckpointState, Progress, SavesFiles, files_below
 from engine.training.learner import Learner
@@ -109,10 +108,8 @@ def _new(directory: Path, tokenizer: SavesFiles, config: RunConfig, progress: Pr
     digests = {str(file.relative_to(part)): digest_of(file) for file in files_below(part)}
     (part / "manifest.json").write_text(json.dumps(digests, indent=1))
     for file in part.rglob("*"):
-        _sync(file)
-    shutil.rmtree(target, ignore_errors=True)
-    part.replace(target)
-    _sync(directory)
+        sync(file)
+    replace_folder(part, target)
 
 
 def _named(directory: Path, progress: Progress) -> Path:
@@ -225,11 +222,3 @@ def changed_settings(path: Path | None) -> dict[str, Any]:
         return changes
     except (KeyError, ValueError):
         return {}  # nothing was changed
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 
 from engine.reservations import REMOVED, end_removal, remove_unless_reserved
 from engine.training.retention import kept
+
+REPLACED = ".replaced"  # the end of the name of a checkpoint whose step is saved again
 
 Stamp = list[tuple[str, int, int]]
 
@@ -96,8 +99,36 @@ def prune(
     return wanted | (spared & sound)
 
 
+def replace_folder(part: Path, target: Path) -> None:
+    """Gives the complete folder `part` the name `target`. A folder that had it goes afterwards, so that one of the two
+    is there whenever this is interrupted."""
+    old = target.with_name(f".{target.name}{REPLACED}")
+    if target.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        target.rename(old)
+    part.rename(target)
+    sync(target.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def remove_partial(directory: Path) -> None:
-    """Removes what saves and removals that were interrupted have left, but no checkpoint that is reserved."""
+    """Removes what saves and removals that were interrupted have left, but no checkpoint that is reserved or whose
+    replacement is not complete."""
+    for old in directory.glob(f".step_*{REPLACED}"):
+        target = old.with_name(old.name.removeprefix(".").removesuffix(REPLACED))
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(target)
     for part in directory.glob(".step_*.part"):
         shutil.rmtree(part, ignore_errors=True)
     for aside in directory.glob(f".step_*{REMOVED}"):

@@ -31,19 +31,31 @@ Estimate = Callable[[RunConfig, ModelShape], Planned]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardSize:
-    """`tokens` instead of `usual`, since a learner has `room` bytes; `needs` is what it then takes."""
+    """`tokens` instead of `usual`, for a learner that has `room` bytes; `needs` is what it then takes by the plan."""
 
     tokens: int
     usual: int
     room: int
     needs: int
 
+    @property
+    def is_short(self) -> bool:
+        """Whether memory is, so that people should know."""
+        return self.tokens < self.usual or self.needs > self.room
+
     def __str__(self) -> str:
-        fits = "needs" if self.needs <= self.room else "may still need"
+        instead = f", not {self.usual:,}" if self.tokens < self.usual else ""
+        at_once = f"{self.tokens:,} tokens go through the model at once{instead}"
+        has = f"a learner has {format_bytes(self.room)} of free memory"
+        if self.needs > self.room:
+            return (
+                f"{at_once}, as many as the longest trajectory has: {has}, and may need {format_bytes(self.needs)}. "
+                "Turn on optimizer.gradient_checkpointing, lower rollout.max_context_tokens, train an adapter "
+                "(model.lora.rank), or use more learners with the ray backend."
+            )
         return (
-            f"{self.tokens:,} tokens go through the model at once, not {self.usual:,}: a learner has "
-            f"{format_bytes(self.room)} of free memory, and {fits} {format_bytes(self.needs)}. Results are the same; "
-            "updates may take longer. optimizer.micro_batch_tokens sets the number."
+            f"{at_once}: {has}, and needs {format_bytes(self.needs)}. Results are the same; updates may take longer. "
+            "optimizer.micro_batch_tokens sets the number."
         )
 
 
@@ -68,12 +80,15 @@ def size_for(
     def plan(config: RunConfig) -> Planned:
         return estimate(config, shape)
 
+    default = ON_A_GPU if gpu else ON_A_CPU
     saved, given = _saved(found), room()
-    usual = saved or (ON_A_GPU if gpu else ON_A_CPU)
+    usual = min(saved or default, default)  # the checkpoint may be of another kind of device
     tokens = fitting_tokens(config, plan, usual=usual, room=given)
-    if tokens == usual and not saved:
-        return None
-    return ForwardSize(tokens=tokens, usual=usual, room=given, needs=plan(with_tokens(config, tokens)).learner.total)
+    planned = plan(with_tokens(config, tokens))
+    needs = planned.learner.total
+    if needs > given:  # even with no more than the longest trajectory
+        return ForwardSize(tokens=max(tokens, planned.tokens), usual=usual, room=given, needs=needs)
+    return ForwardSize(tokens=tokens, usual=usual, room=given, needs=needs) if saved or tokens < usual else None
 
 
 def free_on_device(*, gpu: bool) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -98,35 +98,39 @@ def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, contro
     initial = begun_at(config, start)
     config = with_changes(initial, checkpoint.changed_settings(found))
     backend, progress = BACKENDS[config.backend](config, found, directory, events, control)
-    size = backend.forward_size
-    if size is not None:
-        initial, config = with_tokens(initial, size.tokens), with_tokens(config, size.tokens)
-    progress.tokens_per_forward = size.tokens if size is not None else 0
-    adopted = start is not None and takes_optimizer(config, start)
-    if start is not None and found is None:
-        progress.problems = SeenProblems.read(start) or progress.problems
-        if config.model.start_from.steps_before:
-            progress.tokens_before = checkpoint.tokens_of(start)
-        if adopted:
-            backend.warm_start(start)
-    started = RunStarted(
-        step=progress.step,
-        total_steps=config.steps,
-        resumed_from=progress.step if found else None,
-        pid=os.getpid(),
-        device=backend.device,
-        start=describe_start(config, start, adopted=adopted) if start is not None else "",
-        model=name,
-        parameters=backend.parameters,
-        trainable_parameters=backend.trainable_parameters,
-        versions=versions_of("torch", "transformers"),
-    )
-    events.emit(started)
-    if beginning.warning:
-        warn(events, beginning.warning, metric="cluster/damaged_checkpoints", value=len(beginning.damaged))
-    if size is not None and size.tokens < size.usual:
-        warn(events, str(size), severity="watch", metric="cluster/tokens_per_forward", value=size.tokens)
-    return Trainer(initial, directory, events, control, backend, progress)
+    with ExitStack() as unless_started:
+        unless_started.callback(backend.close)
+        size = backend.forward_size
+        if size is not None:
+            initial, config = with_tokens(initial, size.tokens), with_tokens(config, size.tokens)
+        progress.tokens_per_forward = size.tokens if size is not None else 0
+        adopted = start is not None and takes_optimizer(config, start)
+        if start is not None and found is None:
+            progress.problems = SeenProblems.read(start) or progress.problems
+            if config.model.start_from.steps_before:
+                progress.tokens_before = checkpoint.tokens_of(start)
+            if adopted:
+                backend.warm_start(start)
+        started = RunStarted(
+            step=progress.step,
+            total_steps=config.steps,
+            resumed_from=progress.step if found else None,
+            pid=os.getpid(),
+            device=backend.device,
+            start=describe_start(config, start, adopted=adopted) if start is not None else "",
+            model=name,
+            parameters=backend.parameters,
+            trainable_parameters=backend.trainable_parameters,
+            versions=versions_of("torch", "transformers"),
+        )
+        events.emit(started)
+        if beginning.warning:
+            warn(events, beginning.warning, metric="cluster/damaged_checkpoints", value=len(beginning.damaged))
+        if size is not None and size.is_short:
+            warn(events, str(size), severity="watch", metric="cluster/tokens_per_forward", value=size.tokens)
+        trainer = Trainer(initial, directory, events, control, backend, progress)
+        unless_started.pop_all()
+    return trainer
 
 
 def open_local(

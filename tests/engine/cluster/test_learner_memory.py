@@ -35,7 +35,7 @@ def test_a_checkpoint_in_the_background_is_written_from_a_copy() -> None:
     assert found.copy == 4 * 236 + 8 * 236
     assert found.total == of_learner().total + found.copy
     # on a GPU it is in main memory, which held the model before
-    on_a_gpu = of_learner(background="always", gpu=True)
+    on_a_gpu = of_learner(background="always", gpu=True, sends_weights=False)
     assert (on_a_gpu.copy, on_a_gpu.host) == (0, 12 * 236)
     # the average of all weights is one of them, and that of an adapter has a merged model
     assert of_learner(background="always", average=True).copy == 16 * 236
@@ -43,6 +43,28 @@ def test_a_checkpoint_in_the_background_is_written_from_a_copy() -> None:
     assert of_learner(background="always", average=True, lora_rank=2).copy == 2 * 4 * 236 + (4 + 4 + 8) * 128
     # the critic's body and head are saved with their moments
     assert of_learner(background="always", critic=True).copy == 12 * 236 + 12 * (196 + 5)
+
+
+def test_weights_that_are_sent_stay_in_the_object_store_and_are_in_main_memory_once_more_meanwhile() -> None:
+    on_a_cpu, on_a_gpu = of_learner(), of_learner(gpu=True)
+    # on a CPU they are there already; from a GPU they are copied
+    assert (on_a_cpu.host, on_a_gpu.host) == (944, 2 * 944)
+    assert of_learner(sends_weights=False).host == 0
+    # 128 weights of the adapter; merged matrices are computed
+    assert of_learner(lora_rank=2).host == 2 * (944 + 4 * 128)
+    # the copy for a checkpoint is there together with those in the store
+    assert of_learner(gpu=True, background="always").host == 12 * 236 + 944
+
+
+def test_a_checkpoint_of_an_adapter_is_written_from_merged_matrices_in_main_memory() -> None:
+    # 16 + 8 + 8 + 16 + 3 x 32 of the 236 weights are in matrices that have an adapter
+    found = of_learner(lora_rank=2)
+    assert found.saving == 4 * 144
+    assert of_learner(lora_rank=2, gpu=True).saving == 0
+    assert of_learner(lora_rank=2, background="always").saving == 0  # those are in the copy
+    assert of_learner().saving == 0
+    short = learner_memory(decoder(), tokens=0, sampled=0, lora_rank=2)
+    assert short.certain == short.lasting + short.saving
 
 
 def test_a_copy_for_which_memory_is_not_needed_is_not_counted() -> None:
@@ -140,7 +162,7 @@ def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_g
 
 
 def test_on_a_gpu_the_step_of_the_optimiser_takes_a_copy_and_the_model_comes_by_way_of_the_machine() -> None:
-    found = of_learner(gpu=True)
+    found = of_learner(gpu=True, sends_weights=False)
     assert (found.stepping, found.host) == (944, 944)
     few = learner_memory(decoder(), tokens=1, sampled=1, gpu=True)
     assert few.total == few.lasting + few.gradients + few.stepping  # activations of one token are less

@@ -61,6 +61,19 @@ def test_a_machine_gives_its_samplers_their_part_and_the_learners_equal_parts_of
     assert least_room([on_cpu("a", 5)], ["a"], memory) == 0
 
 
+def test_a_sampler_on_the_same_gpu_keeps_its_part_unless_it_sleeps() -> None:
+    """Our own sampler keeps its weights and its cache there, a sleeping one of vLLM's a process, taken as 1 GiB."""
+    own = run(cluster={"placement": "colocated", "sampler": "torch"})
+    memory = plan(own, gpu=True)
+    enough = memory.learner.total + memory.sampler.total
+    assert fitting_cluster_size(own, None, [on_gpu(enough)], ["a"]) is None
+    assert fitting_cluster_size(own, None, [on_gpu(enough - 1)], ["a"]) is not None
+    asleep = run(cluster={"placement": "colocated", "sampler": "vllm"})
+    enough = plan(asleep, gpu=True).learner.total + 2**30
+    assert fitting_cluster_size(asleep, None, [on_gpu(enough)], ["a"]) is None
+    assert fitting_cluster_size(asleep, None, [on_gpu(enough - 1)], ["a"]) is not None
+
+
 def test_learners_that_have_room_take_the_usual_number() -> None:
     config = run()
     need = plan(config, gpu=True).learner.total

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from engine.errors import CheckpointError
 from engine.forking import find_checkpoint, pin_start
+from engine.training.backend import LocalBackend
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import events_of, run_config, steps_of
@@ -129,3 +130,17 @@ def test_a_run_is_named_and_never_a_path(model: Path, run: str) -> None:
 
     with pytest.raises(ConfigError, match=r"model\.start_from\.run"):
         fork_of(model, run=run)
+
+
+def test_a_fork_that_fails_after_its_backend_was_opened_closes_it(
+    model: Path, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[LocalBackend] = []
+
+    def fail(self: LocalBackend, path: Path) -> None:
+        raise CheckpointError("The optimiser's state is unreadable.", remedy="None.")
+
+    monkeypatch.setattr(LocalBackend, "warm_start", fail)
+    monkeypatch.setattr(LocalBackend, "close", lambda self: closed.append(self))
+    assert train(fork_of(model), runs / "unfinished") == EXIT_FAILED
+    assert len(closed) == 1

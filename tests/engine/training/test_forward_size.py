@@ -68,6 +68,31 @@ def test_a_gpu_has_its_own_free_memory_and_usual_number(monkeypatch: pytest.Monk
     assert (found.tokens, found.usual, found.room) == (1024 + 31 * 256, 16384, room)  # 8960 is the last up to 9000
 
 
+def test_a_run_that_moves_to_a_cpu_takes_no_more_than_is_usual_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = build_config({"rollout": {"max_context_tokens": 1024}})
+    pretend_free(monkeypatch, 100 * GIB)
+    for saved, expected in ((12_032, 2048), (1280, 1280)):
+        (tmp_path / "progress.json").write_text(json.dumps({"tokens_per_forward": saved}))
+        found = fitting_size(config, tmp_path)
+        assert found is not None
+        assert (found.tokens, found.is_short) == (expected, False)
+
+
+def test_a_longest_trajectory_that_may_not_fit_is_reported_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model takes 2,048 tokens, the usual number; a trajectory of so many goes through it in one piece."""
+    config = build_config({"rollout": {"max_context_tokens": 4096}})
+    room = learner_bytes(config, 2048) - 1
+    monkeypatch.setattr(forward_size, "free_on_device", lambda *, gpu: room)
+    found = fitting_size(config, None)
+    assert found is not None and found.is_short
+    assert str(found).startswith("2,048 tokens go through the model at once, as many as the longest trajectory has: ")
+    assert "optimizer.gradient_checkpointing" in str(found)
+    room += 1
+    assert fitting_size(config, None) is None
+
+
 def test_what_this_process_has_taken_is_counted_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward_size, "free_memory", lambda: 5 * GIB)
     resident = psutil.Process().memory_info().rss
