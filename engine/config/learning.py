@@ -59,7 +59,7 @@ class LossConfig(Section):
     )
     kl_kind: Literal["k1", "k2", "k3", "k1+", "k3+"] = Field(
         "k3",
-        description="Estimator of the KL penalty. k3: low variance. k2: its gradient is that of the KL. k1: no pull, "
+        description="Estimator of the KL penalty. k3: low variance. k2: its gradient is that of the KL. k1: no effect, "
         "since its expected gradient is 0. k1+, k3+: values of k1 and k3 with the gradient of k2.",
     )
 

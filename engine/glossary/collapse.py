@@ -40,17 +40,18 @@ ESTIMATES = (
         name="collapse/mi_token_compat", section="collapse", title="Per-token MI (RAGEN)", better="higher",
         meaning="RAGEN's length-normalised estimate, for comparison with its logs. It is not a mutual information.",
         formula="as mutual information, with ln p(z|x) / length",
-        bad="Rising far above its start preceded collapse in RAGEN's runs more often than falling did.",
+        bad="Rising far above its initial value preceded collapse in RAGEN's runs more often than falling did.",
     ),
     Metric(
         name="collapse/conditional_entropy", section="collapse", title="H(Z|X)", unit="nats", low=0,
         meaning="Conditional entropy: how varied whole thoughts on one prompt are. It grows with their length.",
-        formula="-mean of ln p(z|x)", bad="To 0: one fixed thought per prompt. Far above its start: entropy blow-up.",
+        formula="-mean of ln p(z|x)",
+        bad="To 0: one fixed thought per prompt. Far above its initial value: entropy blow-up.",
     ),
     Metric(
         name="collapse/conditional_entropy_token", section="collapse", title="H(Z|X) per token", unit="nats", low=0,
         meaning="How varied thoughts on one prompt are, per token, so that their length does not matter.",
-        formula="-mean of ln p(z|x) / length", bad="Above 1.5 times its start: entropy blow-up.",
+        formula="-mean of ln p(z|x) / length", bad="Above 1.5 times its initial value: entropy blow-up.",
     ),
     Metric(
         name="collapse/reasoning_entropy", section="collapse", title="H(Z)", unit="nats", low=0,
@@ -103,7 +104,7 @@ STDS = (
         name="collapse/mi_zscore_ema", section="collapse", title="Mutual information, smoothed z-score",
         better="higher", meaning="Mutual information divided by the smoothed std, so that single batches matter less.",
         formula="mean of (matched - marginal) / (smoothed std(marginal) + 0.001)",
-        bad="Half of its start: a weak sign, it preceded 10 of 17 collapses in RAGEN's runs.",
+        bad="Half of its initial value: a weak sign, it preceded 10 of 17 collapses in RAGEN's runs.",
     ),
 )  # fmt: skip
 
@@ -115,7 +116,7 @@ COMPATIBLE = (
     Metric(
         name="collapse/mi_zscore_ema_token_compat", section="collapse", title="Smoothed per-token z-score (RAGEN)",
         better="higher", meaning=_PER_LENGTH, formula="as the smoothed z-score, with ln p(z|x) / length",
-        bad="Half of its start.",
+        bad="Half of its initial value.",
     ),
     Metric(
         name="collapse/marginal_std_token_compat", section="collapse", title="Per-token std of ln p(z) (RAGEN)", low=0,
@@ -131,7 +132,7 @@ COMPATIBLE = (
     Metric(
         name="collapse/matched_logprob_token", section="collapse", title="ln p(z|x) per token", unit="nats", high=0,
         meaning="Mean log-likelihood of thoughts under their own prompt, per token: minus H(Z|X) per token.",
-        formula="mean of ln p(z|x) / length", bad="Far below its start: entropy blow-up.",
+        formula="mean of ln p(z|x) / length", bad="Far below its initial value: entropy blow-up.",
     ),
     Metric(
         name="collapse/marginal_logprob_token_compat", section="collapse", title="Per-token ln p(z) (RAGEN)",
@@ -175,7 +176,7 @@ SAMPLING = (
         name="collapse/valid_thought_rate", section="collapse", title="Turns with a thought", unit="share", low=0,
         high=1, better="higher", meaning="Share of all turns with a complete, non-empty thought.",
         formula="turns with a thought / turns",
-        bad="Below 90% of its start: an early sign, it preceded 12 of 17 collapses in RAGEN's runs.",
+        bad="Below 90% of its initial value: an early sign, it preceded 12 of 17 collapses in RAGEN's runs.",
     ),
     Metric(
         name="collapse/first_turns", section="collapse", title="First turns", unit="turns", low=0,
@@ -199,7 +200,8 @@ TEMPLATES = (
         meaning="Share of thoughts that nearly repeat a thought on a different prompt. Some repetition is legitimate: "
         "two problems may need the same reasoning.",
         formula="thoughts in clusters that span two prompts or more / thoughts",
-        bad="Rising far above its start: one thought is used for many states. The Collapse tab shows the texts.",
+        bad="Rising far above its initial value: one thought is used for many states. The Collapse tab shows the "
+        "texts.",
     ),
     Metric(
         name="collapse/largest_template", section="collapse", title="Largest template", unit="share", low=0, high=1,

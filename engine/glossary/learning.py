@@ -9,7 +9,7 @@ POLICY = (
         name="policy/entropy", section="policy", title="Policy entropy", unit="nats", low=0,
         meaning="Mean entropy of the policy's distribution at the tokens it sampled and is trained on.",
         formula="mean over trained tokens of -sum p ln p",
-        bad="Below a fifth of its start: it no longer explores. Above three times its start: responses turn into "
+        bad="Below a fifth of its initial value: it no longer explores. Above three times that: responses turn into "
         "noise.",
     ),
     Metric(
@@ -53,7 +53,7 @@ POLICY = (
         name="policy/clipped_below", section="policy", title="Clipped below", unit="share", low=0, high=1,
         meaning="Share of sampled tokens with a negative advantage whose ratio is below the lower clip.",
         formula="tokens where A < 0 and r < 1 - clip_low / tokens",
-        bad="Far above its start: updates push bad tokens away faster than they reinforce good ones.",
+        bad="Far above its initial value: updates push bad tokens away faster than they reinforce good ones.",
     ),
     Metric(
         name="policy/clip_fraction_low", section="policy", title="Dual-clip fraction", unit="share", low=0,
@@ -113,7 +113,7 @@ VALUE = (
         name="value/clip_fraction", section="value", title="Value clip fraction", unit="share", low=0,
         meaning="Share of tokens whose value prediction is clipped. Only with a critic.",
         formula="tokens where the clipped error is the larger / tokens",
-        bad="Above 0.3: the critic moves too fast for loss.value_clip.",
+        bad="Above 0.3: the critic moves too fast for algorithm.critic.value_clip.",
     ),
 )  # fmt: skip
 
@@ -132,7 +132,7 @@ OPTIM = (
     Metric(
         name="optim/learning_rate", section="optim", title="Learning rate", low=0,
         meaning="The policy's learning rate at this step, warm-up and schedule included.",
-        formula="learning_rate (m + (1 - m) h), m = minimum_lr_ratio; h from 1 to 0, linear or (1 + cos) / 2",
+        formula="learning_rate (m + (1 - m) h), m = minimum_ratio of optimizer.schedule; h from 1 to 0 by its type",
         bad="For the small model, near 0.001: about half of all runs collapse there.",
     ),
     Metric(

@@ -23,7 +23,7 @@ from webapp.sweeps.trial_scores import scores_of
 
 MEASURES = {"success": "Held-out success", "mean_return": "Held-out return"}
 SHADES = 8  # of a heat map
-MOST_COMPARED = 10  # runs that the comparison takes
+MOST_COMPARED = 50  # runs that the page Compare takes
 RUN_FIELDS = (
     "id", "name", "state", "restart_pause", "step", "total_steps", "seconds", "verdict", "pruned", "finished_at",
 )  # fmt: skip
