@@ -1,4 +1,4 @@
-"""All settings of the site and the workers, read once from the environment. `README.md` lists the variables."""
+"""All settings of the site and the workers, read once from the environment. `docs/settings.md` lists the variables."""
 
 from __future__ import annotations
 
