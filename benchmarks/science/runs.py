@@ -6,23 +6,41 @@ Experiments with the same run share it: the directory is named by a hash of the 
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
 from engine.config import RunConfig
 from engine.diagnostics.recordings import read_events
 from engine.events import RunFinished
 
+KINDS = ("type", "kind")  # the fields by which a section is of one kind or another
+
 
 def directory_of(config: RunConfig, root: Path) -> Path:
     """Named by the differences from the defaults, so that a new field of the engine changes no directory; preset and
     description do not count."""
-    settings = config.model_dump_json(exclude_defaults=True, exclude={"preset", "description"})
-    digest = hashlib.sha256(settings.encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(differences(config)).encode()).hexdigest()
     return root / digest[:16]
+
+
+def differences(config: RunConfig) -> dict[str, Any]:
+    """From the defaults, with the kind of each section that differs: by itself a kind is the default of its class."""
+    whole = config.model_dump(mode="json", exclude={"preset", "description"})
+    return _with_kinds(config.model_dump(mode="json", exclude_defaults=True, exclude={"preset", "description"}), whole)
+
+
+def _with_kinds(differing: Any, whole: Any) -> Any:
+    if isinstance(differing, list):
+        return [_with_kinds(part, other) for part, other in zip(differing, whole, strict=True)]
+    if not isinstance(differing, dict):
+        return differing
+    kinds = {name: whole[name] for name in KINDS if name in whole}
+    return kinds | {name: _with_kinds(part, whole[name]) for name, part in differing.items()}
 
 
 def train_all(configs: Iterable[RunConfig], root: Path, *, jobs: int) -> Iterator[RunConfig]:

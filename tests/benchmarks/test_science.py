@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,16 @@ def test_the_same_run_in_two_experiments_is_trained_once(tmp_path: Path) -> None
     first, second = (EXPERIMENTS[name] for name in ("filter_mass", "action_budget"))
     directories = [{directory_of(config, tmp_path) for _, _, config in one.runs()} for one in (first, second)]
     assert len(directories[0] & directories[1]) == 3  # the starter run, with three seeds
+
+
+def test_runs_that_differ_in_no_more_than_the_kind_of_a_section_have_directories_of_their_own(tmp_path: Path) -> None:
+    """A filter by top-k with its default, and one by top-p with its own, for example."""
+    trained: dict[Path, set[str]] = defaultdict(set)
+    for experiment in EXPERIMENTS.values():
+        for _, _, config in experiment.runs():
+            directory = directory_of(config, tmp_path)
+            trained[directory].add(config.model_dump_json(exclude={"preset", "description"}))
+    assert [configs for configs in trained.values() if len(configs) > 1] == []
 
 
 def result(arm: str, seed: int, solved: int, *, collapsed: int | None = None) -> dict[str, Any]:
