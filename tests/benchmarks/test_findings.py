@@ -69,7 +69,7 @@ def test_the_size_of_updates_detects_a_high_rate_where_runs_both_collapse_and_re
 def test_the_verdict_is_counted_by_family_as_the_rules_are() -> None:
     lines = verdict_stages().splitlines()
     assert "| verdict: collapsing | 3/11 [0.10, 0.57] | 20 | 8 | 6/13 [0.23, 0.71] | 2.0/13 | – |" in lines
-    # 71 runs at the starter rate and 3 on the reversed bandit that kept their success: none shows it
+    # 71 runs at the starter rate and 6 on the reversed bandit that kept their success: none shows it
     assert "| verdict: collapsing | 0/71 [0.00, 0.05] | 0/1 | 0/6 [0.00, 0.39] | 4/6 |" in lines
 
 
