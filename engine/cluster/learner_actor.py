@@ -70,7 +70,7 @@ class LearnerActor:
         gpu = self.device == "cuda"
         return Free(machine=location().node, bytes=free_on_device(gpu=gpu), gpu=gpu)
 
-    def open(self, address: str, found: str, minutes: float, tokens: int) -> dict[str, Any]:
+    def open(self, address: str, found: str, minutes: float, tokens: int = 0) -> dict[str, Any]:
         """Joins the other learners and loads the model, from the checkpoint `found` if it is not empty. `tokens` go
         through it at once, where that is not 0."""
         if tokens:
