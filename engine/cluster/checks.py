@@ -81,7 +81,7 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
     if memory.total <= room:
         return found
-    fewer = _fewer_tokens(config, partial(_local_plan, shape=shape, gpu=gpu), memory.tokens, room)
+    fewer = _fewer_tokens(config, partial(estimate_local, shape=shape, gpu=gpu), memory.tokens, room)
     if fewer is not None and fewer.total <= room:
         found.memory = fewer
         found.warnings.append(_takes_fewer(fewer, memory, where, room))
@@ -114,14 +114,6 @@ def _takes_fewer(fewer: Planned, usual: Planned, where: str, room: int) -> str:
         f"{fewer.tokens:,} tokens go through the model at once, since with {usual.tokens:,} training may need "
         f"{format_bytes(usual.learner.total)}, and {where} has {format_bytes(room)}. Results are the same."
     )
-
-
-def _local_plan(config: RunConfig, *, shape: ModelShape, gpu: bool) -> LocalMemory:
-    return estimate_local(config, shape, gpu=gpu)
-
-
-def _cluster_plan(config: RunConfig, *, shape: ModelShape, gpu: bool) -> MemoryEstimate:
-    return estimate(config, shape, gpu=gpu)
 
 
 def _local_need(config: RunConfig, shape: ModelShape, *, gpu: bool) -> Need:
@@ -269,7 +261,7 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
         )
     left = gpu - held_beside(config, memory)
     if learner.total > left:
-        fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=True), memory.tokens, left)
+        fewer = _fewer_tokens(config, partial(estimate, shape=shape, gpu=True), memory.tokens, left)
         if fewer is not None:
             found.memory = fewer
             found.warnings.append(_takes_fewer(fewer, memory, "a GPU", left))
@@ -323,7 +315,7 @@ def _check_own_memory(found: Findings, config: RunConfig, shape: ModelShape, ava
         return
     memory = estimate(config, shape, gpu=False)
     room = (available - memory.samplers * memory.sampler.total - memory.learner.host) // memory.learners
-    fewer = _fewer_tokens(config, partial(_cluster_plan, shape=shape, gpu=False), memory.tokens, room)
+    fewer = _fewer_tokens(config, partial(estimate, shape=shape, gpu=False), memory.tokens, room)
     if fewer is not None:
         found.memory = fewer
         found.warnings.append(_takes_fewer(fewer, memory, "each learner", room))

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.config import RunConfig
-from engine.errors import ModelError
-from engine.policies.model_shape import model_shape
-from engine.training.forward_size import ForwardSize, size_for
+from engine.training.forward_size import ForwardSize, shape_if_open, size_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +26,13 @@ def fitting_cluster_size(
     config: RunConfig, found: Path | None, free: Sequence[Free], samplers: Sequence[str]
 ) -> ForwardSize | None:
     """The number for all learners: what fits the one with the least room. `samplers` are their machines."""
-    gpu = free[0].gpu
-    try:
-        memory = estimate(config, model_shape(config.model.path), gpu=gpu)
-    except ModelError:
+    shape, gpu = shape_if_open(config), free[0].gpu
+    if shape is None:
         return None
+    plan = partial(estimate, shape=shape, gpu=gpu)
+    memory = plan(config)
     room = max(0, least_room(free, samplers, memory) - held_beside(config, memory))
-    return size_for(config, found, partial(estimate, gpu=gpu), room=lambda: room, gpu=gpu)
+    return size_for(config, found, plan, room=room, gpu=gpu)
 
 
 def least_room(free: Sequence[Free], samplers: Sequence[str], memory: MemoryEstimate) -> int:

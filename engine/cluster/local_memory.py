@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.cluster.byte_units import format_bytes, listed
 from engine.cluster.learner_memory import LearnerMemory
-from engine.cluster.memory import copy_sentences, estimate
+from engine.cluster.memory import checkpoint_sentences, estimate
 from engine.cluster.sampler_memory import SamplerMemory
 from engine.config import RunConfig
 from engine.config.cluster import ClusterConfig
@@ -49,7 +49,7 @@ class LocalMemory:
             f"{listed([('what training keeps', self.learner.lasting), ('work', self.sampler.work)])}, and "
             f"{format_bytes(self.sampler.cache)} for the cache of {self.rows:,} trajectories of {self.context:,} "
             "tokens.",
-            *copy_sentences(self.learner),
+            *checkpoint_sentences(self.learner),
         ]
 
 

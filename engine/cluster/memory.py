@@ -26,6 +26,7 @@ WHILE_LOADING = {
     True: "That is while loading: the model's files cannot be read in parts, so each learner loads all of it.",
 }
 WHEN_ALONE = "for the model while it loads, the copy that a checkpoint is written from, and weights that are sent"
+WHEN_ON_A_CPU = "to send its weights through Ray's object store"
 WHEN_SHARDED = "to save the sharded model and to send its weights"
 
 
@@ -54,9 +55,10 @@ class MemoryEstimate:
         if self.learner.loading == self.learner.total:
             found.append(WHILE_LOADING[self.learners > 1])
         if self.learner.host:
-            whose, when = ("Its", WHEN_ALONE) if self.learners == 1 else ("The first one's", WHEN_SHARDED)
+            alone = WHEN_ALONE if self.gpu else WHEN_ON_A_CPU
+            whose, when = ("Its", alone) if self.learners == 1 else ("The first one's", WHEN_SHARDED)
             found.append(f"{whose} machine needs {format_bytes(self.learner.host)} more, {when}.")
-        return found + copy_sentences(self.learner)
+        return found + checkpoint_sentences(self.learner)
 
 
 def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstimate:
@@ -120,13 +122,16 @@ def held_beside(config: RunConfig, memory: MemoryEstimate) -> int:
     return memory.sampler.total if config.cluster.sampler == "torch" else ASLEEP
 
 
-def copy_sentences(learner: LearnerMemory) -> list[str]:
-    """Of memory that is used only if it is free."""
+def checkpoint_sentences(learner: LearnerMemory) -> list[str]:
+    """What writing a checkpoint takes, if it is the most, or is used only if it is free."""
+    merged = f"That is while a checkpoint is written, with {format_bytes(learner.saving)} of merged weights."
+    most = [merged] if learner.saving and learner.total == learner.lasting + learner.saving else []
     if not learner.copy_if_free:
-        return []
+        return most
     return [
+        *most,
         f"While a checkpoint is written, training goes on if {format_bytes(learner.copy_if_free)} of main memory are "
-        "free for a copy."
+        "free for a copy.",
     ]
 
 

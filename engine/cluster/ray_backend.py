@@ -26,6 +26,7 @@ from engine.cluster.environment_actors import ActorAssignment, RolloutId
 from engine.cluster.forward_tokens import with_tokens
 from engine.cluster.hang_report import hang_report
 from engine.cluster.learner_room import fitting_cluster_size
+from engine.cluster.partitions import join_partitions
 from engine.cluster.placement import check_placement, reserve, used_gpus_before
 from engine.cluster.remote_write import RemoteWrite
 from engine.cluster.reporting import RunReporter
@@ -182,7 +183,9 @@ class RayBackend:
             emptied = [index for index in waiting if replaced and index not in died and found[index][2] is not None]
             if not died and (not emptied or attempt == REPLACEMENTS):
                 self._record_gpu_metrics("sampler", pool.samplers)
-                return self._combine(found, lost=lost)
+                trajectories, sampled = join_partitions(found, lost=lost)
+                self.probe = self.probe or [one.ids[:PROBE_TOKENS] for one in trajectories[:2] if len(one.ids) > 1]
+                return trajectories, sampled
             waiting = [*died, *emptied]
         raise ClusterFault(
             f"Samplers died {REPLACEMENTS + 1} times in a row in one rollout.",
@@ -194,20 +197,6 @@ class RayBackend:
         actors, rollout = self._pool().environments, RolloutId(sampler=index, number=next(self.rollouts))
         first = sum(map(len, partitions[:index]))
         return ActorAssignment(actors=actors, rollout=rollout, first=first) if actors else None
-
-    def _combine(self, found: list[Any], *, lost: int) -> tuple[list[Trajectory], int]:
-        """The trajectories of all partitions; `lost` environment actors died during the rollout."""
-        refusals = [refusal for _, _, refusal in found]
-        if all(refusals) and lost:
-            raise ClusterFault(
-                f"No trajectory of a rollout is left: {lost} environment actors died during it. {refusals[0]}"
-            )
-        if all(refusals):
-            raise refusals[0]
-        trajectories = [trajectory for played, _, _ in found for trajectory in played]
-        if not self.probe:
-            self.probe = [trajectory.ids[:PROBE_TOKENS] for trajectory in trajectories[:2] if len(trajectory.ids) > 1]
-        return trajectories, sum(sampled for _, sampled, _ in found)
 
     def _replace_sampler(self, index: int, death: ActorDied) -> None:
         pool = self._pool()

@@ -8,7 +8,6 @@ in its checkpoints, and resumes with it if it still fits.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,15 +17,13 @@ import psutil
 import torch
 
 from engine.cluster.byte_units import format_bytes
-from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
+from engine.cluster.forward_tokens import Plan, fitting_tokens, with_tokens
 from engine.cluster.local_memory import estimate_local
 from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
 from engine.errors import ModelError
 from engine.main_memory import free_memory
 from engine.policies.model_shape import ModelShape, model_shape
-
-Estimate = Callable[[RunConfig, ModelShape], Planned]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,35 +57,37 @@ class ForwardSize:
 
 
 def fitting_size(config: RunConfig, found: Path | None) -> ForwardSize | None:
-    """Of a run in this process, for the memory that is free before the model is loaded. As `size_for`."""
-    gpu = torch.cuda.is_available()
-    return size_for(config, found, partial(estimate_local, gpu=gpu), room=lambda: free_on_device(gpu=gpu), gpu=gpu)
+    """Of a run in this process, for the memory that is free before the model is loaded. As `size_for`; None where the
+    number is configured, and where the plan does not know the model."""
+    shape, gpu = shape_if_open(config), torch.cuda.is_available()
+    if shape is None:
+        return None
+    plan = partial(estimate_local, shape=shape, gpu=gpu)
+    return size_for(config, found, plan, room=free_on_device(gpu=gpu), gpu=gpu)
 
 
-def size_for(
-    config: RunConfig, found: Path | None, estimate: Estimate, *, room: Callable[[], int], gpu: bool
-) -> ForwardSize | None:
-    """For a learner that has `room()` bytes, by the plan of `estimate`; `found` is the checkpoint that the run resumes
-    from. None where the usual number fits, where it is configured, and where the plan does not know the model."""
+def shape_if_open(config: RunConfig) -> ModelShape | None:
+    """That of the model, for which the plan can choose a number of tokens; None if it cannot, or may not."""
     if config.optimizer.micro_batch_tokens:
         return None
     try:
-        shape = model_shape(config.model.path)
+        return model_shape(config.model.path)
     except ModelError:
         return None
 
-    def plan(config: RunConfig) -> Planned:
-        return estimate(config, shape)
 
+def size_for(config: RunConfig, found: Path | None, plan: Plan, *, room: int, gpu: bool) -> ForwardSize | None:
+    """For a learner that has `room` bytes, by `plan`; `found` is the checkpoint that the run resumes from. None where
+    the usual number fits."""
     default = ON_A_GPU if gpu else ON_A_CPU
-    saved, given = _saved(found), room()
+    saved = _saved(found)
     usual = min(saved or default, default)  # the checkpoint may be of another kind of device
-    tokens = fitting_tokens(config, plan, usual=usual, room=given)
+    tokens = fitting_tokens(config, plan, usual=usual, room=room)
     planned = plan(with_tokens(config, tokens))
     needs = planned.learner.total
-    if needs > given:  # even with no more than the longest trajectory
-        return ForwardSize(tokens=max(tokens, planned.tokens), usual=usual, room=given, needs=needs)
-    return ForwardSize(tokens=tokens, usual=usual, room=given, needs=needs) if saved or tokens < usual else None
+    if needs > room:  # even with no more than the longest trajectory
+        return ForwardSize(tokens=max(tokens, planned.tokens), usual=usual, room=room, needs=needs)
+    return ForwardSize(tokens=tokens, usual=usual, room=room, needs=needs) if saved or tokens < usual else None
 
 
 def free_on_device(*, gpu: bool) -> int:

@@ -15,6 +15,7 @@ from engine.sweeps.axes import RangeAxis
 from engine.sweeps.effects import Best, Estimate
 from engine.sweeps.plan import SweepPlan
 from engine.sweeps.points import Point
+from webapp.comparisons.selection import MOST_RUNS
 from webapp.runs.models import Run
 from webapp.runs.queue import slots
 from webapp.runs.states import PRUNED, TERMINAL, RunState
@@ -23,7 +24,6 @@ from webapp.sweeps.trial_scores import scores_of
 
 MEASURES = {"success": "Held-out success", "mean_return": "Held-out return"}
 SHADES = 8  # of a heat map
-MOST_COMPARED = 50  # runs that the page Compare takes
 RUN_FIELDS = (
     "id", "name", "state", "restart_pause", "step", "total_steps", "seconds", "verdict", "pruned", "finished_at",
 )  # fmt: skip
@@ -54,7 +54,7 @@ class ConfigurationRow:
 
     @property
     def runs(self) -> str:
-        return ",".join([one.run.pk for one in self.members if one.run is not None][:MOST_COMPARED])
+        return ",".join([one.run.pk for one in self.members if one.run is not None][:MOST_RUNS])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

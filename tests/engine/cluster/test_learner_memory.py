@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.cluster.learner_memory import learner_memory, moment_bytes
+from engine.cluster.memory import checkpoint_sentences
 from engine.policies.model_shape import gated_decoder
 from tests.engine.cluster.memory_shapes import decoder, of_learner
 
@@ -166,3 +167,10 @@ def test_on_a_gpu_the_step_of_the_optimiser_takes_a_copy_and_the_model_comes_by_
     assert (found.stepping, found.host) == (944, 944)
     few = learner_memory(decoder(), tokens=1, sampled=1, gpu=True)
     assert few.total == few.lasting + few.gradients + few.stepping  # activations of one token are less
+
+
+def test_a_plan_that_is_largest_while_a_checkpoint_is_written_says_so() -> None:
+    short = learner_memory(decoder(), tokens=0, sampled=0, lora_rank=2)
+    largest = replace(short, gradients=0)  # which would be more than the merged matrices
+    assert checkpoint_sentences(largest) == ["That is while a checkpoint is written, with 576 bytes of merged weights."]
+    assert checkpoint_sentences(short) == []
