@@ -1,7 +1,7 @@
 """The verdict on recorded runs, step by step: when each stage of a collapse shows, and what intact runs show.
 
 `recordings` has the starter run and three of *Watch a collapse* until all is lost, with what rules read;
-`docs/findings` has success, evaluations and alerts of 122. `pytest -s` prints the steps at which each stage shows.
+`docs/findings` has success, evaluations and alerts of 125. `pytest -s` prints the steps at which each stage shows.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ def test_a_collapse_that_is_over_has_collapsed(collapses: list[RecordedRun]) -> 
 @pytest.mark.slow
 def test_intact_runs_are_seldom_at_risk_and_never_collapsing(found: list[RecordedRun]) -> None:
     intact = [run for run in found if run.kind == "intact"]
-    assert len(intact) == 74
+    assert len(intact) == 77
     assert sum("verdict: collapsing" in run.signs() for run in intact) == 0
     warned = [run for run in intact if "verdict: at risk" in run.signs()]
-    # five by alerts; of the other two one ended a third below its best
-    assert len(warned) <= 7
-    assert sum(bool(run.alerts) for run in warned) == 5
+    # six by alerts; of the other two one ended a third below its best
+    assert len(warned) <= 8
+    assert sum(bool(run.alerts) for run in warned) == 6
 
 
 def test_the_starter_run_learns_without_a_warning() -> None:
