@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mutation.__main__ import draw, passes, survives
+from tests.mutation.__main__ import draw, nearest, passes, survives
 from tests.mutation.mutants import mutants_of
 
 SOURCE = '''
@@ -49,3 +49,14 @@ def test_a_mutant_that_a_test_notices_is_killed_and_another_survives(tmp_path: P
     }
     assert found == {"sums.py: one - other": False, "twice.py: one / 2": True, "twice.py: 3": True}
     assert (tmp_path / "sums.py").read_text().endswith("one + other\n")
+
+
+def test_tests_that_import_the_changed_module_run_first(tmp_path: Path) -> None:
+    for name, text in {
+        "test_sums.py": "from code.sums import total",
+        "test_names.py": "from code import names, sums",
+        "test_others.py": "from code.sums_of_others import total",
+    }.items():
+        (tmp_path / "tests").mkdir(exist_ok=True)
+        (tmp_path / "tests" / name).write_text(text)
+    assert nearest(tmp_path, tmp_path / "code/sums.py", ["tests"]) == ["tests/test_names.py", "tests/test_sums.py"]

@@ -2,6 +2,7 @@
 
 The tests run on a copy of the repository, so the checkout stays as it is. The score is the share of mutants that some
 test fails for, with its 95% Wilson interval: a sample says no more. A mutant on which the tests hang counts as killed.
+Tests that import the changed module run first, so that most mutants are decided by a few of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from tests.mutation.mutants import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("engine", "tests", "benchmarks", "webapp", "workers", "client")
 FILES = ("pyproject.toml", "manage.py")
+NO_TESTS = 5  # pytest's exit status when all that it was given are slow
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -67,15 +70,25 @@ def draw(folder: Path, count: int, *, seed: int) -> list[tuple[Path, Mutant]]:
 def survives(copy: Path, path: Path, mutant: Mutant, tests: list[str], seconds: float) -> bool:
     """Whether the tests pass with the mutant in place; a line is printed for each."""
     before = path.read_text(encoding="utf-8")
+    near = nearest(copy, path, tests)
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        alive = passes(copy, tests, seconds=seconds)
+        alive = (not near or passes(copy, near, seconds=seconds)) and passes(copy, tests, seconds=seconds)
     finally:
         path.write_text(before, encoding="utf-8")
     where = f"{path.relative_to(copy)}:{mutant.line}"
     sys.stdout.write(f"{'SURVIVED' if alive else 'killed  '} {where}: {mutant.was} -> {mutant.now}\n"[:300])
     sys.stdout.flush()
     return alive
+
+
+def nearest(copy: Path, path: Path, tests: list[str]) -> list[str]:
+    """The test files that name the module in an import."""
+    module = ".".join(path.relative_to(copy).with_suffix("").parts)
+    parent, _, name = module.rpartition(".")
+    named = re.compile(rf"(from|import) {re.escape(module)}\b|from {re.escape(parent)} import .*\b{re.escape(name)}\b")
+    files = [file for folder in tests for file in sorted((copy / folder).rglob("test_*.py"))]
+    return [str(file.relative_to(copy)) for file in files if named.search(file.read_text(encoding="utf-8"))]
 
 
 def passes(copy: Path, tests: list[str], *, seconds: float) -> bool:
@@ -88,7 +101,7 @@ def passes(copy: Path, tests: list[str], *, seconds: float) -> bool:
         )
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    return done.returncode in (0, NO_TESTS)
 
 
 def report(folder: Path, count: int, survived: int) -> None:
