@@ -16,10 +16,11 @@ from engine.diagnostics.rule_config import (
     ZScoreConfig,
 )
 from engine.diagnostics.rules import Rule
-from engine.statistics.proportions import Z99, difference_of_rates, wilson_many
+from engine.statistics.proportions import difference_of_rates, wilson_many
 
 WithWindow = TypeVar("WithWindow", bound=WindowRule)
 
+LEVEL = 0.99
 GROUPS = ("rollout/failed_groups", "rollout/mixed_groups", "rollout/solved_groups")  # a step has one of these each
 
 
@@ -107,6 +108,7 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     best: float = 0.0
     best_at: int = -1  # the last step of that mean; -1 before the first
     best_of: int = 0  # readings that it is the mean of
+    seen: int = 0  # readings in all
 
     def observe(self, metrics: Metrics, *, step: int) -> AlertDraft | None:
         best = self.best
@@ -122,6 +124,7 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
     def _reading(self, metrics: Metrics) -> float | None:
         if self.config.metric in metrics:
             self.remember(metrics[self.config.metric])
+            self.seen += 1
             mean = statistics.fmean(self.window)
             if mean > self.best:
                 self.best, self.best_of = mean, len(self.window)
@@ -132,13 +135,14 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best >= self.config.floor and value < limit and not math.isclose(value, limit)  # means are rounded
 
     def is_certain(self, metrics: Metrics) -> bool:
-        """Members of a group share a problem, so that a step has as many trials as groups."""
+        """Members of a group share a problem, so that a step has as many trials as groups. With each reading there is
+        one more look, at a best that is the largest of as many: the level is adjusted for all of them (Bonferroni)."""
         groups = sum(metrics.get(name, 0.0) for name in GROUPS)
         if not self.config.beyond_noise or not groups:
             return True
         newest = self.window[-max(self.config.steps, self.mean_over) :]
-        before = Rate.of(self.best, self.best_of * groups)
-        return Rate.of(statistics.fmean(newest), len(newest) * groups).is_below(before)
+        before = Rate.of(self.best, self.best_of * groups, looks=self.seen)
+        return Rate.of(statistics.fmean(newest), len(newest) * groups, looks=self.seen).is_below(before)
 
     def finding(self, value: float) -> str:
         return (
@@ -150,12 +154,13 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best
 
     def state_dict(self) -> dict[str, Any]:
-        own = {"best": self.best, "best_at": self.best_at, "best_of": self.best_of}
+        own = {"best": self.best, "best_at": self.best_at, "best_of": self.best_of, "seen": self.seen}
         return {**super(FallsFromBest, self).state_dict(), **own}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         super(FallsFromBest, self).load_state_dict(state)
-        self.best, self.best_at, self.best_of = state["best"], state["best_at"], state["best_of"]
+        self.best, self.best_at = state["best"], state["best_at"]
+        self.best_of, self.seen = state["best_of"], state["seen"]
 
 
 class Rate(NamedTuple):
@@ -166,9 +171,10 @@ class Rate(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, success: float, trials: float) -> Rate:
-        """With a 99% Wilson interval: with many looks, at each step, 95% would often be exceeded by chance."""
-        low, high = wilson_many(min(1.0, success) * trials, trials, Z99)  # a mean of ones may round to more
+    def of(cls, success: float, trials: float, *, looks: int) -> Rate:
+        """With a Wilson interval that covers in 99% of cases all of so many looks at once."""
+        z = statistics.NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / looks)
+        low, high = wilson_many(min(1.0, success) * trials, trials, z)  # a mean of ones may round to more
         return cls(success, float(low), float(high))
 
     @property

@@ -194,8 +194,9 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
     beyond_noise: bool = Field(
         False,
-        description="Of a rate: only falls whose 99% interval is below 0 count, where the groups of a step are its "
-        "trials. Steps that do not report their groups count all falls.",
+        description="Of a rate: only falls whose 99% interval is below 0 count, with the groups of a step as "
+        "trials and the level adjusted for the number of readings. Steps that do not report their groups count all "
+        "falls.",
     )
 
 

@@ -24,7 +24,8 @@ from webapp.runs.settings_history import described, settings_histories
 from webapp.runs.states import RunState
 
 EVALUATION_FIELDS = ("success", "low", "high", "mean_return", "faults", "trained_on")
-RUN_FIELDS = ("name", "colour", "preset", "fork_step", "ancestor_steps", "step", "forked_from__name")
+OF_PARENT = ("forked_from__name", "forked_from__project")  # which decides whether its name may be read
+RUN_FIELDS = ("name", "colour", "preset", "fork_step", "ancestor_steps", "step", *OF_PARENT)
 PROTOCOL = ("episodes", "first seed", "temperature", "thinking", "context tokens")
 
 

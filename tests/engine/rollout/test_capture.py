@@ -56,6 +56,14 @@ def test_the_best_and_the_worst_are_kept_and_their_groups_made_whole_first() -> 
     assert but_the_lot(found) == {3: "group", 4: "best", 5: "worst"}
 
 
+def test_the_group_of_the_best_comes_before_groups_with_unparsed_responses() -> None:
+    # two places are left for members 2 and 3 of the group whose members 0 and 1 are the best and the worst, not for
+    # those of eight groups of which one member failed and is always kept
+    failed = [trajectory(group=g, member=m, reward=m, unparsed=int(m == 0)) for g in range(1, 9) for m in range(3)]
+    found = choose([*step([9, -9, 1, 2]), *failed], most=13, seeds=SEEDS)
+    assert found[2] == found[3] == "group"
+
+
 def test_of_equal_scores_the_first_is_the_best_and_the_last_the_worst() -> None:
     found = choose(step([5, 0], [0, 5]), most=2, seeds=SEEDS)
     assert but_the_lot(found) == {0: "best", 2: "worst"}

@@ -96,13 +96,15 @@ def test_any_changed_byte_of_a_record_is_seen_and_costs_no_other(tmp_path: Path,
     assert list(lost(path)) == [1]
 
 
-def test_a_file_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_path: Path) -> None:
-    """As files were before they had contents, or where the contents themselves are damaged."""
+@pytest.mark.parametrize("where", [0, 9])
+def test_a_file_without_contents_is_walked_and_goes_on_behind_the_damage(tmp_path: Path, where: int) -> None:
+    """As files were before they had contents, or where the contents themselves are damaged: in the bytes by which a
+    record is found, or behind them."""
     path = tmp_path / "s.jsonl.zst"
     write_trajectory_file(path, members())
     spans = [(offset, length) for offset, length, _ in read_records(path)]
     data = bytearray(path.read_bytes()[spans[0][0] :])
-    begin = spans[1][0] - spans[0][0]
+    begin = spans[1][0] - spans[0][0] + where
     data[begin : begin + 4] = b"\0" * 4
     path.write_bytes(bytes(data))
     frames = list(survey(path))
