@@ -135,14 +135,16 @@ class FallsFromBest(Windowed[FallsFromBestConfig]):
         return self.best >= self.config.floor and value < limit and not math.isclose(value, limit)  # means are rounded
 
     def is_certain(self, metrics: Metrics) -> bool:
-        """Members of a group share a problem, so that a step has as many trials as groups. With each reading there is
-        one more look, at a best that is the largest of as many: the level is adjusted for all of them (Bonferroni)."""
+        """Members of a group share a problem, so that a step has as many trials as groups. A first reading may be the
+        best by luck, and each later one is compared with it: until a whole window is better, the level is adjusted for
+        the number of readings (Bonferroni)."""
         groups = sum(metrics.get(name, 0.0) for name in GROUPS)
         if not self.config.beyond_noise or not groups:
             return True
         newest = self.window[-max(self.config.steps, self.mean_over) :]
-        before = Rate.of(self.best, self.best_of * groups, looks=self.seen)
-        return Rate.of(statistics.fmean(newest), len(newest) * groups, looks=self.seen).is_below(before)
+        looks = self.seen if self.best_of < self.config.window else 1
+        before = Rate.of(self.best, self.best_of * groups, looks=looks)
+        return Rate.of(statistics.fmean(newest), len(newest) * groups, looks=looks).is_below(before)
 
     def finding(self, value: float) -> str:
         return (

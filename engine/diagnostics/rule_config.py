@@ -195,8 +195,8 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     beyond_noise: bool = Field(
         False,
         description="Of a rate: only falls whose 99% interval is below 0 count, with the groups of a step as "
-        "trials and the level adjusted for the number of readings. Steps that do not report their groups count all "
-        "falls.",
+        "trials. For a best of fewer readings than the window the level is adjusted for the number of readings. "
+        "Steps that do not report their groups count all falls.",
     )
 
 

@@ -128,11 +128,10 @@ def of_groups(success: float, groups: int) -> dict[str, float]:
 
 
 def test_a_fall_of_success_within_the_noise_of_few_groups_is_no_alert() -> None:
-    # at step 8 the level is 1 - 0.01 / 8, z = 3.23. Five steps of 8 groups at 0.2 are 40 trials, from 0.070; three at
-    # 0.08 are 24, up to 0.403. The difference is -0.12 + sqrt(0.323² + 0.130²) = 0.23 at most. 24 trials without
-    # success go up to 0.303: -0.2 + sqrt(0.303² + 0.130²) = 0.13, and after 0.4, from 0.197:
-    # -0.4 + sqrt(0.303² + 0.203²) = -0.04. With 64 groups 0.08 goes up to 0.167 and 0.2 down to 0.138:
-    # -0.12 + sqrt(0.087² + 0.062²) = -0.01.
+    # 99% intervals: five steps of 8 groups at 0.2 are 40 trials, from 0.086; three at 0.08 are 24, up to 0.327. The
+    # difference is -0.12 + sqrt(0.247² + 0.114²) = 0.15 at most. 24 trials without success go up to 0.217:
+    # -0.2 + sqrt(0.217² + 0.114²) = 0.05, and after 0.4, from 0.229: -0.4 + sqrt(0.217² + 0.171²) = -0.12. With 64
+    # groups 0.08 goes up to 0.146 and 0.2 down to 0.149: -0.12 + sqrt(0.066² + 0.051²) = -0.04.
     assert raised([of_groups(0.2, 8)] * 5 + [of_groups(0.08, 8)] * 9) == []
     assert (8, "success_fell", "critical") not in raised([of_groups(0.2, 8)] * 5 + [of_groups(0.0, 8)] * 3)
     assert raised([of_groups(0.2, 64)] * 5 + [of_groups(0.08, 64)] * 3) == [(8, "success_fell", "critical")]
