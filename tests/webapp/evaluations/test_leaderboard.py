@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from engine.config import EnvironmentConfig
 from tests.builders.runs import add_evaluation, build_run, record_outcomes
@@ -12,6 +14,7 @@ from tests.hostile import short
 from webapp.environments.services import define
 from webapp.evaluations import leaderboard
 from webapp.evaluations.models import Evaluation
+from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
 
@@ -166,6 +169,25 @@ def test_a_long_table_shows_its_best_rows_and_says_how_many_are_below(browser: C
     assert "3 more rows below these." in page.content.decode()
     assert [entry.result.successes for entry in page.context["tables"][0].shown] == list(range(102, 2, -1))
     assert "more rows below" not in browser.get("/leaderboard/?rows=1000").content.decode()
+
+
+def test_rows_of_forks_take_no_query_each(browser: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as taken:
+            assert b"forked from" in browser.get("/leaderboard/runs/").content
+        return len(taken)
+
+    def fork(name: str) -> None:
+        run = build_run(name=name)
+        add_evaluation(run, successes=61)
+        Run.objects.filter(pk=run.pk).update(forked_from=parent, fork_step=2)
+
+    parent = build_run(name="parent")
+    fork("first")
+    before = queries()
+    for number in range(5):
+        fork(f"fork {number}")
+    assert queries() == before
 
 
 def test_an_unknown_environment_shows_all(browser: Client) -> None:
