@@ -17,6 +17,10 @@ GLANCE = 0.25  # seconds between looks at requests to stop
 T = TypeVar("T")
 
 
+def is_no_room(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in NO_ROOM
+
+
 class DiskRoom:
     """Repeats what a full disk refused, in growing pauses.
 
@@ -44,7 +48,7 @@ class DiskRoom:
 
     def _is_full(self, error: Exception) -> bool:
         if isinstance(error, OSError):
-            return error.errno in NO_ROOM
+            return is_no_room(error)
         return shutil.disk_usage(self._directory).free < LEAST_FREE
 
     def _wait(self, seconds: float, check_cancelled: Callable[[], None]) -> None:

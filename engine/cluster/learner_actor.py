@@ -25,11 +25,12 @@ from engine.policies.weight_checksums import SentChecksums, WeightChecksum
 from engine.process_snapshots import ActorLocation
 from engine.rollout.batching import Batch
 from engine.training import checkpoint
-from engine.training.background_save import BackgroundSaves, Write
+from engine.training.background_save import BackgroundSaves, BackgroundShardSaves, Write
 from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.forward_size import free_on_device
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import trainable_parameters
+from engine.training.sharded_state import LiveShards
 from engine.training.sharding import Alone, Sharded, Share
 from engine.training.step_update import update
 from engine.training.token_values import sequence_logprobs
@@ -88,13 +89,13 @@ class LearnerActor:
         self.tokenizer, self.learner, progress = checkpoint.load_learner(
             self.config, source, device=self.device, share=share, warn=notes.append
         )
-        self.background = BackgroundSaves(self.learner, self.tokenizer)
-        self.write: Write | None = None
         model = self.learner.model
         self.export_model: Any = None  # a whole model on the CPU to save from, where shards cannot be saved directly
         if notes and self.rank == 0:
             chosen = self.config.model
             self.export_model = load_model(chosen.path, chat_template=chosen.chat_template)[0]
+        self.write: Write | None = None
+        self.background = self._background_saves(patience=timedelta(minutes=minutes))
         return {
             "progress": progress,
             "notes": notes,
@@ -193,14 +194,17 @@ class LearnerActor:
         """In the precision that the policy computes in, which vLLM uses too."""
         return PolicyWeights(self.learner.model, self.learner.model.base_model.computes_in, self._count)
 
-    def save(self, directory: str, progress: Progress) -> str:
+    def _background_saves(self, *, patience: timedelta) -> BackgroundSaves:
         if self.size == 1:
-            return str(checkpoint.save(Path(directory), self.tokenizer, LiveState(self.learner, progress)))
-        return str(
-            checkpoint.save_sharded(
-                Path(directory), self.tokenizer, self.learner, progress, export_model=self.export_model
-            )
-        )
+            return BackgroundSaves(self.learner, self.tokenizer)
+        return BackgroundShardSaves(self.learner, self.tokenizer, export_model=self.export_model, patience=patience)
+
+    def save(self, directory: str, progress: Progress) -> str:
+        folder, tokenizer = Path(directory), self.tokenizer
+        if self.size == 1:
+            return str(checkpoint.save(folder, tokenizer, LiveState(self.learner, progress)))
+        state = LiveShards(self.learner, progress)
+        return str(checkpoint.save_sharded(folder, tokenizer, state, export_model=self.export_model))
 
     def start_save(self, directory: str, progress: Progress) -> bool:
         """Whether a copy is being written; False if `save` is to be called."""

@@ -111,7 +111,9 @@ def learner_memory(
       loads before it shards: the whole policy, and the whole reference or critic too.
     - A checkpoint that is written in the `background` is written from a copy in main memory: the model that other
       programs load, float32 and under LoRA with the adapter merged, once more for the average of an adapter; and what
-      training resumes from, the optimiser's state, the average, the adapter and the critic.
+      training resumes from, the optimiser's state, the average, the adapter and the critic. Each of several learners
+      copies its part of these instead: weights that are not in main memory or that train, and what training resumes
+      from. Main memory has to hold the copies of all learners, if they are on one machine.
     - To write a checkpoint with an adapter, a single learner holds all merged matrices in main memory, in float32.
     - `process` is what the process takes before it has a model, in main memory on a CPU.
     - Main memory holds, with one learner and a GPU, the model while it loads, and later that copy. Where Ray's object
@@ -167,7 +169,10 @@ def learner_memory(
     )
     export_model = 0 if shape.in_parts else everything
     models = FLOAT * count(base.values()) * (2 if average and added else 1)
-    to_copy = models + gathered_state + part(added) + part(trained) * average if learners == 1 else 0
+    copied_shards = (part({**base, **added}) if gpu else part(trained)) + moments(trained)
+    copied_critic = part(trained_body, tied=False) + value_head + critic_moments if critic else 0
+    to_copy = models + gathered_state + part(added) if learners == 1 else copied_shards + copied_critic
+    to_copy += part(trained) * average
     needed = to_copy if background == "always" else 0
     merged = FLOAT * count(size for name, size in shape.matrices.items() if f"{_layer(name)}.lora_A" in added)
     stored = everything * sends_weights
@@ -190,7 +195,7 @@ def learner_memory(
         copy_if_free=to_copy if background == "auto" and count(base.values()) > MANY_PARAMETERS else 0,
         host=(max(everything, needed + stored, merged + stored, sent) if gpu else sent)
         if learners == 1
-        else export_model + max(saved, 2 * everything * sends_weights),
+        else export_model + max(saved, 2 * everything * sends_weights) + (needed * learners if gpu else 0),
     )
 
 

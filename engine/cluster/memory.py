@@ -58,7 +58,7 @@ class MemoryEstimate:
             alone = WHEN_ALONE if self.gpu else WHEN_ON_A_CPU
             whose, when = ("Its", alone) if self.learners == 1 else ("The first one's", WHEN_SHARDED)
             found.append(f"{whose} machine needs {format_bytes(self.learner.host)} more, {when}.")
-        return found + checkpoint_sentences(self.learner)
+        return found + checkpoint_sentences(self.learner, learners=self.learners)
 
 
 def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstimate:
@@ -122,16 +122,17 @@ def held_beside(config: RunConfig, memory: MemoryEstimate) -> int:
     return memory.sampler.total if config.cluster.sampler == "torch" else ASLEEP
 
 
-def checkpoint_sentences(learner: LearnerMemory) -> list[str]:
+def checkpoint_sentences(learner: LearnerMemory, *, learners: int = 1) -> list[str]:
     """What writing a checkpoint takes, if it is the most, or is used only if it is free."""
     merged = f"That is while a checkpoint is written, with {format_bytes(learner.saving)} of merged weights."
     most = [merged] if learner.saving and learner.total == learner.lasting + learner.saving else []
     if not learner.copy_if_free:
         return most
+    copy = "a copy" if learners == 1 else "the copy of each learner"
     return [
         *most,
         f"While a checkpoint is written, training goes on if {format_bytes(learner.copy_if_free)} of main memory are "
-        "free for a copy.",
+        f"free for {copy}.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint that a learner's actor writes in the background."""
+"""A checkpoint that the learners' actors write in the background."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.cluster.connection import ClusterFault, first_line, import_ray
+from engine.disk_room import is_no_room
 from engine.errors import StarboardError
 
 POLL_SECONDS = 0.25
@@ -46,8 +47,8 @@ def results(
 ) -> list[Any]:
     """The results of `references`, in order. `check_cancelled` is called four times a second and raises to cancel.
 
-    `ActorDied` names the actor that is gone. An error of the work itself is raised as it was, or as a `ClusterFault`
-    that quotes it. `PhaseTimeout` after `minutes`.
+    `ActorDied` names the actor that is gone. An error of the work itself is raised as it was if it is one of ours or a
+    full disk, or else as a `ClusterFault` that quotes it. `PhaseTimeout` after `minutes`.
     """
     ray = import_ray()
     pending = {reference: index for index, reference in enumerate(references)}
@@ -78,7 +79,7 @@ def result_of(reference: Any, *, phase: str, name: str, index: int) -> Any:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
-        if isinstance(cause, StarboardError):
+        if isinstance(cause, StarboardError) or is_no_room(cause):
             raise cause from None
         raise ClusterFault(
             f"{phase} failed in {name}: {first_line(cause)}", remedy="The traceback is in the engine's log."

@@ -102,7 +102,7 @@ class CheckpointConfig(Section):
         "auto",
         description="Whether training goes on while a checkpoint is written. It then stops only for a copy of weights "
         "and optimizer in main memory. auto: for models of more than 50 million parameters, where main memory has room "
-        "for the copy. Sharded learners always wait.",
+        "for the copy.",
     )
     restarts: int = Field(
         3,

@@ -141,9 +141,14 @@ class _Update(nn.Module):
         return update
 
 
-def adapter_state(model: nn.Module, whole: Callable[[Tensor], Tensor] = torch.detach) -> dict[str, Tensor]:
-    """The adapter's weights under the model's names; `whole` as for `merged_weight`."""
-    return {name: whole(weight).cpu() for name, weight in model.named_parameters() if ".lora_" in name}
+def adapter_parameters(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """The adapter's weights under the model's names."""
+    return ((name, weight) for name, weight in model.named_parameters() if ".lora_" in name)
+
+
+def adapter_state(model: nn.Module) -> dict[str, Tensor]:
+    """The adapter's weights in main memory."""
+    return {name: weight.detach().cpu() for name, weight in adapter_parameters(model)}
 
 
 def save_adapter(

@@ -44,15 +44,9 @@ def stored_tensors(files: Iterable[Path]) -> dict[str, StoredTensor]:
     return found
 
 
-def write_tensors(
-    folder: Path | None, stem: str, tensors: Iterable[tuple[str, Tensor]], *, most: int = FILE_BYTES
-) -> None:
+def write_tensors(folder: Path, stem: str, tensors: Iterable[tuple[str, Tensor]], *, most: int = FILE_BYTES) -> None:
     """Writes files of about `most` bytes to `folder`, named like Hugging Face's: one `stem.safetensors`, or numbered
-    parts and an index. Without a folder it only iterates over `tensors`, to take part in gathering them."""
-    if folder is None:
-        for _ in tensors:
-            pass
-        return
+    parts and an index."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: list[list[str]] = []
     for part in _parts(tensors, most):

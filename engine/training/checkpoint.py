@@ -6,29 +6,33 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 from engine.allocator import return_large_blocks
 from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.main_memory import MANY_PARAMETERS
-from engine.policies.adapter import adapter_state, add_adapter, load_adapter, save_adapter
+from engine.policies.adapter import add_adapter, load_adapter, save_adapter
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
-from engine.policies.policy_weights import whole, whole_state
 from engine.policies.weight_files import write_tensors
 from engine.training.checkpoint_folder import digest_of, replace_folder, sync
 from engine.training.checkpoint_settings import FILE, checkpoint_settings, require_same_settings, weight_settings
 from engine.training.checkpoint_state import CheckpointState, Progress, SavesFiles, files_below
 from engine.training.learner import Learner
-from engine.training.learner_state import read_learner_state, write_sharded_state
+from engine.training.learner_state import NAME as LEARNER
+from engine.training.learner_state import read_learner_state
 from engine.training.seen_problems import SeenProblems
+from engine.training.sharded_state import ADAPTER, Gathered, ShardedState
 from engine.training.sharding import Share
 
 log = logging.getLogger(__name__)
@@ -46,49 +50,56 @@ def save(directory: Path, tokenizer: SavesFiles, state: CheckpointState) -> Path
             for folder, weights in models:
                 model.save_pretrained(part / folder, state_dict=weights)
         if config.model.lora.rank:
-            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=state.adapter())
+            save_adapter(model, config.model.lora, part / ADAPTER, base=config.model.path, state=state.adapter())
         torch.save(state.learner(), part / "learner.pt")
     return _named(directory, state.progress)
 
 
 def save_sharded(
-    directory: Path,
-    tokenizer: SavesFiles,
-    learner: Learner,
-    progress: Progress,
-    *,
-    export_model: LanguageModel | None = None,
+    directory: Path, tokenizer: SavesFiles, state: ShardedState, *, export_model: LanguageModel | None = None
 ) -> Path:
     """`save` for a sharded model. All learners call it and the first one writes; none gathers more at a time than one
     file holds. `export_model` is a whole model that the first one copies the weights into, for a model whose files do
-    not use the names of its weights."""
-    model, config = learner.model, learner.config
-    first = learner.share.rank == 0
-    with _new(directory, tokenizer, config, progress) if first else nullcontext() as part:
-        _save_sharded_model(model, part and part / MODEL, export_model)
-        if learner.average is not None:
-            with learner.average.in_place():
-                _save_sharded_model(model, part and part / AVERAGED, export_model)
-        adapter = adapter_state(model, whole)
-        if part is not None and adapter:
-            save_adapter(model, config.model.lora, part / "adapter", base=config.model.path, state=adapter)
-        write_sharded_state(part, learner.state_dict())
-    return _named(directory, progress)
+    not use the names of its weights. What the first one cannot write fails in all of them, so that all can begin
+    again."""
+    gathered = state.gathered()
+    failure: Exception | None = None
+    if dist.get_rank(state.group) == 0:
+        try:
+            with _new(directory, tokenizer, state.config, state.progress) as part:
+                _write_gathered(part, gathered, state, export_model)
+        except Exception as error:
+            failure = error
+    for _ in gathered:
+        pass  # the others gather what the first one writes, and all of them what it no longer can
+    outcome = [failure]
+    dist.broadcast_object_list(outcome, src=0, group=state.group)
+    if outcome[0] is not None:
+        raise outcome[0]
+    return _named(directory, state.progress)
 
 
-def _save_sharded_model(model: LanguageModel, folder: Path | None, export_model: LanguageModel | None) -> None:
-    """All learners call it, and only the first one with a folder."""
-    state = whole_state(model)
-    if export_model is not None and folder is not None:
-        target = export_model.state_dict()
-        for name, weight in state:
-            target[name].copy_(weight)
-        export_model.save_pretrained(folder)
-        return
-    write_tensors(folder, "model", state)
-    if folder is not None:
-        model.config.save_pretrained(folder)
-        model.generation_config.save_pretrained(folder)
+def _write_gathered(
+    folder: Path, gathered: Iterator[Gathered], state: ShardedState, export_model: LanguageModel | None
+) -> None:
+    model, config = state.model, state.config
+    for part, tensors in groupby(gathered, key=attrgetter("part")):
+        named = ((one.name, one.tensor) for one in tensors)
+        if part == ADAPTER:
+            whole_ones = {name: weight.cpu() for name, weight in named}
+            save_adapter(model, config.model.lora, folder / ADAPTER, base=config.model.path, state=whole_ones)
+        elif part == LEARNER:
+            write_tensors(folder, LEARNER, named)
+        elif export_model is None:
+            write_tensors(folder / part, "model", named)
+            model.config.save_pretrained(folder / part)
+            model.generation_config.save_pretrained(folder / part)
+        else:
+            target = export_model.state_dict()
+            for name, weight in named:
+                target[name].copy_(weight)
+            export_model.save_pretrained(folder / part)
+    torch.save(state.remaining, folder / f"{LEARNER}.pt")
 
 
 @contextmanager
@@ -171,7 +182,7 @@ def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
     """Paths of the model and of its trained adapter."""
     if found is None:
         return config.model.path, None
-    return (config.model.path, found / "adapter") if config.model.lora.rank else (str(found / MODEL), None)
+    return (config.model.path, found / ADAPTER) if config.model.lora.rank else (str(found / MODEL), None)
 
 
 def restore(path: Path, learner: Learner) -> Progress:

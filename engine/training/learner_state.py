@@ -13,16 +13,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from engine.policies.policy_weights import whole
-from engine.policies.weight_files import stored_tensors, write_tensors, written_files
+from engine.policies.weight_files import stored_tensors, written_files
 from engine.training.learner import Learner
 
 NAME = "learner"
 ELSEWHERE = "in a separate file"
 
 
-def write_sharded_state(folder: Path | None, state: dict[str, Any]) -> None:
-    """Every learner calls this with its own shards, and only the first one with a folder."""
+def separate_tensors(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`state` without its tensors, and these by their paths; single numbers stay in it."""
     separate: dict[str, Tensor] = {}
 
     def take(path: str, leaf: Any) -> Any:
@@ -31,10 +30,8 @@ def write_sharded_state(folder: Path | None, state: dict[str, Any]) -> None:
         separate[path] = leaf
         return ELSEWHERE
 
-    remaining = with_leaves(state, take)
-    write_tensors(folder, NAME, ((path, whole(tensor)) for path, tensor in separate.items()))
-    if folder is not None:
-        torch.save(remaining, folder / f"{NAME}.pt")
+    remaining: dict[str, Any] = with_leaves(state, take)
+    return remaining, separate
 
 
 def read_learner_state(folder: Path, learner: Learner) -> dict[str, Any]:

@@ -75,7 +75,20 @@ def test_a_copy_for_which_memory_is_not_needed_is_not_counted() -> None:
         replace(decoder(), weights={"embedding": (50_000_001, 1)}), tokens=1, sampled=1, background="auto"
     )
     assert (large.copy, large.copy_if_free) == (0, 12 * 50_000_001)
-    assert of_learner(learners=2, background="always").copy == 0
+
+
+def test_each_of_several_learners_copies_its_part() -> None:
+    two = of_learner(learners=2)
+    # weights and moments, and the average beside them
+    assert of_learner(learners=2, background="always").copy == two.weights + two.moments
+    assert of_learner(learners=2, background="always", average=True).copy == 2 * two.weights + two.moments
+    # of an adapter only what trains, where the frozen weights are in main memory too: 64 of its 128 weights each, with
+    # two moments
+    assert of_learner(learners=2, background="always", lora_rank=2).copy == 12 * 64
+    # its frozen weights come from a GPU; the copies of both are on one machine
+    on_a_gpu, without = (of_learner(learners=2, gpu=True, lora_rank=2, background=how) for how in ("always", "never"))
+    assert on_a_gpu.copy == 0
+    assert on_a_gpu.host == without.host + 2 * (on_a_gpu.weights + 8 * 64)
 
 
 def test_moments_in_8_bits_are_a_byte_each_and_a_scale_for_256_of_them() -> None:

@@ -20,6 +20,7 @@ from engine.training.checkpoint_state import CopiedState, Progress, bytes_to_cop
 from engine.training.learner import Learner
 from engine.training.learner_state import with_leaves
 from engine.training.reference import FrozenCopy
+from engine.training.sharded_state import bytes_of_shards
 from engine.training.sharding import Sharded
 from tests.engine.cluster.memory_shapes import shape_of
 from tests.engine.models import small_model
@@ -168,8 +169,10 @@ def test_shards_of_two_real_learners_are_what_was_estimated(tmp_path: Path) -> N
     for case in SHARDED:
         _, shape, config = policy_of(**CASES[case])
         rank, critic = config.model.lora.rank, config.algorithm.critic_settings is not None
-        found = learner_memory(shape, tokens=1, sampled=1, lora_rank=rank, critic=critic, learners=2)
-        assert held[case] == {"weights": found.weights, "moments": found.moments, "critic": found.critic}, case
+        found = learner_memory(
+            shape, tokens=1, sampled=1, lora_rank=rank, critic=critic, learners=2, background="always"
+        )
+        assert held[case] == {name: getattr(found, name) for name in ("weights", "moments", "critic", "copy")}, case
 
 
 def hold_shards(rank: int, folder: Path) -> None:
@@ -194,7 +197,18 @@ def shard_sizes(sections: dict[str, Any]) -> dict[str, int]:
         "weights": size_of(map(own_part, learner.model.parameters())),
         "moments": size_of(map(own_part, moments_of(learner.optimizer))),
         "critic": size_of(map(own_part, critic)),
+        "copy": bytes_of_shards(learner) - size_of(counters_of(learner)),
     }
+
+
+def counters_of(learner: Learner) -> list[Tensor]:
+    """Of steps, one for each weight."""
+    found: list[Tensor] = []
+    with_leaves(
+        learner.state_dict(),
+        lambda _, leaf: found.append(leaf) if isinstance(leaf, Tensor) and not leaf.dim() else None,
+    )
+    return found
 
 
 def own_part(tensor: Any) -> Tensor:

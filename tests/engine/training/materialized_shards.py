@@ -21,6 +21,7 @@ from engine.policies.policy_weights import whole
 from engine.training import checkpoint
 from engine.training.checkpoint_state import Progress
 from engine.training.learner import Learner
+from engine.training.sharded_state import LiveShards
 from engine.training.sharding import Sharded
 from tests.engine.models import words
 from tests.engine.training.builders import made_up_batch, update
@@ -125,7 +126,7 @@ def save_and_resume(folder: Path, config: RunConfig, name: str) -> list[str]:
     """A learner of two that trained a little is saved and read again; what differs then."""
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu", share=Sharded())
     update(learner, made_up_batch((6, 9, 12, 4)))
-    saved = checkpoint.save_sharded(folder / name, tokenizer, learner, Progress(step=1))
+    saved = checkpoint.save_sharded(folder / name, tokenizer, LiveShards(learner, Progress(step=1)))
     dist.barrier()  # the first has written
     _, again, progress = checkpoint.load_learner(config, saved, device="cpu", share=Sharded())
     names = [] if progress.step == 1 else ["progress"]
@@ -162,7 +163,8 @@ def load_what_is_stored_twice(folder: Path) -> list[str]:
         for weight in learner.model.parameters():
             weight.add_(1)
     export_model = right if learner.share.rank == 0 else None
-    checkpoint.save_sharded(folder / "poured", tokenizer, learner, Progress(step=1), export_model=export_model)
+    state = LiveShards(learner, Progress(step=1))
+    checkpoint.save_sharded(folder / "poured", tokenizer, state, export_model=export_model)
     return found
 
 
@@ -176,7 +178,8 @@ def peaks(folder: Path) -> dict[str, int]:
 
     loading = Watch(load).bytes
     dist.barrier()
-    saving = Watch(lambda: checkpoint.save_sharded(folder / "large", held[0], held[1], Progress(step=1))).bytes
+    state = LiveShards(held[1], Progress(step=1))
+    saving = Watch(lambda: checkpoint.save_sharded(folder / "large", held[0], state)).bytes
     weights = sum(weight.to_local().nbytes for weight in held[1].model.parameters())
     return {"loading": loading, "saving": saving, "weights": weights}
 

@@ -20,6 +20,7 @@ IMPORTED = (
     "torch.distributed.fsdp",
     "tests.engine.training.sharded_runs",
     "tests.engine.training.materialized_shards",
+    "tests.engine.training.sharded_saves",
 )
 PATIENCE = timedelta(seconds=60)  # of one process with another
 
