@@ -22,7 +22,10 @@ SQLITE_OPTIONS: dict[str, Any] = {
 # rolls back what has been idle for half of a lease, and nobody waits longer for a lock than on SQLite.
 POSTGRESQL_OPTIONS = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=20s"
 
-POOL_SECONDS = 10  # that a thread waits for a connection
+POOL_SECONDS = 5  # that a thread waits for a connection
+# After an outage the pool would wait as long again as it has tried, up to five minutes. What gives up is begun again
+# by whoever asks next.
+RECONNECT_SECONDS = 2
 
 
 def database(url: str, data_dir: Path, pool: int = 0) -> dict[str, Any]:
@@ -39,6 +42,6 @@ def database(url: str, data_dir: Path, pool: int = 0) -> dict[str, Any]:
         given = settings.get("OPTIONS", {})
         settings["OPTIONS"] = {**given, "options": f"{POSTGRESQL_OPTIONS} {given.get('options', '')}".rstrip()}
         if pool:
-            sizes = {"min_size": 1, "max_size": pool, "timeout": POOL_SECONDS}
-            settings["OPTIONS"] = {**settings["OPTIONS"], "pool": sizes}
+            limits = {"min_size": 1, "max_size": pool, "timeout": POOL_SECONDS, "reconnect_timeout": RECONNECT_SECONDS}
+            settings["OPTIONS"] = {**settings["OPTIONS"], "pool": limits}
     return settings

@@ -144,7 +144,7 @@ def outage(database: PostgreSQL, mode: str, port: int, readers: Readers) -> None
     database.stop(mode)
     refused = readers.statuses[503]
     time.sleep(AWAY)
-    wait_for(lambda: readers.statuses[503] > refused, "a page that says so")  # a pool waits for 10 seconds first
+    wait_for(lambda: readers.statuses[503] > refused, "a page that says so")  # a pool waits for a connection first
     assert get(port, "/healthz")[0] == 503
     database.start()
     wait_for(lambda: get(port, "/readyz")[0] == 200, "a site that is ready")
