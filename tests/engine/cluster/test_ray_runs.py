@@ -57,20 +57,6 @@ def local_metrics(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[st
     return metrics(directory)
 
 
-def test_a_run_on_ray_has_the_metrics_of_the_same_local_run(
-    tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]]
-) -> None:
-    """Environments are in actors; a run without them is compared where checkpoints are written in the background."""
-    config = ray_config(cluster={"environment_actors": 2})
-    assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
-    found = metrics(tmp_path)
-    assert local_metrics.keys() == found.keys() == {1, 2, 3}
-    for step, wanted in local_metrics.items():
-        assert found[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
-    (freed,) = [event for event in events(tmp_path) if event.kind == "cluster_released"]
-    assert freed.proven
-
-
 def test_on_two_learners_the_moving_average_is_evaluated_and_the_weights_are_trained(
     tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]]
 ) -> None:
@@ -93,16 +79,21 @@ def test_on_two_learners_the_moving_average_is_evaluated_and_the_weights_are_tra
     assert (tmp_path / "checkpoints/step_3/ema/model.safetensors").is_file()
 
 
-def test_one_learner_writes_checkpoints_in_the_background_and_a_local_run_resumes_from_them(
+def test_a_run_on_ray_has_the_metrics_of_the_same_local_run_also_when_it_is_resumed_locally(
     tmp_path: Path, ray_address: str, local_metrics: dict[int, dict[str, float]]
 ) -> None:
-    config = ray_config(steps=2, checkpoint={"every": 1, "background": "always"})
+    """From checkpoints that one learner wrote in the background."""
+    checkpoint = {"every": 1, "background": "always"}
+    config = ray_config(steps=2, cluster={"environment_actors": 2}, checkpoint=checkpoint)
     assert train(config, tmp_path, RAY_ADDRESS=ray_address) == 0
+    (freed,) = [event for event in events(tmp_path) if event.kind == "cluster_released"]
+    assert freed.proven
     saved = [event for event in events(tmp_path) if isinstance(event, CheckpointSaved)]
     assert [(event.step, event.reason) for event in saved] == [(1, "schedule"), (2, "schedule")]
     assert all(is_valid(tmp_path / event.path) for event in saved)
     more = config.model_copy(update={"backend": "local", "steps": 3})
     assert train(more, tmp_path, "--resume") == 0
+    assert local_metrics.keys() == metrics(tmp_path).keys() == {1, 2, 3}
     for step, wanted in local_metrics.items():
         assert metrics(tmp_path)[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
 
