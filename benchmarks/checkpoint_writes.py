@@ -80,7 +80,8 @@ def write_both_ways(config: RunConfig, directory: Path) -> dict[str, Any]:
     from engine.training import checkpoint
     from engine.training.background_save import BackgroundSaves
     from engine.training.checkpoint_folder import size_of
-    from engine.training.checkpoint_state import LiveState, Progress, bytes_to_copy
+    from engine.training.checkpoint_state import LiveState, Progress
+    from engine.training.state_copies import bytes_to_copy
 
     tokenizer, learner, _ = checkpoint.load_learner(config, None, device="cpu")
     batch = made_up_batch(ROWS, LENGTH, vocabulary=learner.model.config.vocab_size)

@@ -109,12 +109,13 @@ def learner_memory(
     - While a layer computes, its weights and gradients, the next layer's and the embedding's are gathered.
     - Of several learners each reads its own part of every model. Where the files do not allow that (`in_parts`), it
       loads before it shards: the whole policy, and the whole reference or critic too.
-    - A checkpoint that is written in the `background` is written from a copy in main memory: the model that other
-      programs load, float32 and under LoRA with the adapter merged, once more for the average of an adapter; and what
-      training resumes from, the optimiser's state, the average, the adapter and the critic. Each of several learners
-      copies its part of these instead: weights that are not in main memory or that train, and what training resumes
-      from. Main memory has to hold the copies of all learners, if they are on one machine.
-    - To write a checkpoint with an adapter, a single learner holds all merged matrices in main memory, in float32.
+    - A checkpoint that is written in the `background` is written from a copy in main memory: of the model, float32, or
+      of the adapter; and of what training resumes from, the optimiser's state, the average and the critic. Each of
+      several learners copies its part of these instead: weights that are not in main memory or that train, and what
+      training resumes from. Main memory has to hold the copies of all learners, if they are on one machine.
+    - To write a checkpoint with an adapter, a single learner holds merged weights in main memory, in float32: what one
+      file holds and the largest weight, or all merged matrices where the files cannot be read in parts. In the
+      background they come on top of the copy.
     - `process` is what the process takes before it has a model, in main memory on a CPU.
     - Main memory holds, with one learner and a GPU, the model while it loads, and later that copy. Where Ray's object
       store sends the weights (`sends_weights`), it keeps them from one sync to the next; while they are sent, the
@@ -168,13 +169,15 @@ def learner_memory(
         trains_head=not lora_rank,
     )
     export_model = 0 if shape.in_parts else everything
-    models = FLOAT * count(base.values()) * (2 if average and added else 1)
     copied_shards = (part({**base, **added}) if gpu else part(trained)) + moments(trained)
     copied_critic = part(trained_body, tied=False) + value_head + critic_moments if critic else 0
-    to_copy = models + gathered_state + part(added) if learners == 1 else copied_shards + copied_critic
-    to_copy += part(trained) * average
-    needed = to_copy if background == "always" else 0
     merged = FLOAT * count(size for name, size in shape.matrices.items() if f"{_layer(name)}.lora_A" in added)
+    if added and shape.in_parts:
+        made = everything - FLOAT * count(added.values()) if gpu else max(merged, 2 * halved_base)
+        merged = min(made, FILE_BYTES + largest)
+    whole_copy = gathered_state + (part(added) + merged if added else FLOAT * count(base.values()))
+    to_copy = (whole_copy if learners == 1 else copied_shards + copied_critic) + part(trained) * average
+    needed = to_copy if background == "always" else 0
     stored = everything * sends_weights
     sent = stored * (2 if gpu or added else 1)
     return LearnerMemory(

@@ -104,9 +104,9 @@ def adapter_off(model: nn.Module) -> Iterator[None]:
             layer.enable_adapters(True)
 
 
-def merged_state(model: nn.Module) -> dict[str, Tensor]:
+def merged_state(model: nn.Module, fetch: Callable[[Tensor], Tensor] = torch.detach) -> dict[str, Tensor]:
     """The weights of an equivalent model without an adapter, under that model's names. Those that are merged are in
-    main memory, so that a GPU holds one of them at a time."""
+    main memory, so that a GPU holds one of them at a time. `fetch` as for `merged_weight`."""
     from peft.tuners.lora import LoraLayer
 
     layers = adapted(model)
@@ -116,15 +116,15 @@ def merged_state(model: nn.Module) -> dict[str, Tensor]:
         if not any(part in LoraLayer.adapter_layer_names for part in name.split("."))
     }
     for name, layer in layers.items():
-        state[f"{name}.weight"] = merged_weight(layer).cpu()
+        state[f"{name}.weight"] = merged_weight(layer, fetch).cpu()
     return state
 
 
-def merged_weight(layer: Any, whole: Callable[[Tensor], Tensor] = torch.detach) -> Tensor:
-    """A layer's weight with the adapter merged. `whole` is called for each weight this needs, in the same order in
+def merged_weight(layer: Any, fetch: Callable[[Tensor], Tensor] = torch.detach) -> Tensor:
+    """A layer's weight with the adapter merged. `fetch` is called for each weight this needs, in the same order in
     every process, since shards have to be gathered."""
-    weight = whole(layer.get_base_layer().weight)
-    own = {name: whole(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
+    weight = fetch(layer.get_base_layer().weight)
+    own = {name: fetch(part) for name, part in layer.named_parameters() if not name.startswith("base_layer.")}
     update: Tensor = functional_call(_Update(layer), {f"layer.{name}": part for name, part in own.items()}, ())
     return weight.to(update.dtype) + update.detach()
 

@@ -52,7 +52,7 @@ def meta_model(path: str, *, device: str, lora: LoraSection, adapter: Path | Non
     check_model_path(path)
     stored = stored_tensors(_files_of(model_source(path)))
     model = _without_weights(model_source(path))
-    found = _by_name_of_state(model, stored)
+    found = _by_name_of_state(model, model.state_dict(), stored)
     if lora.rank:
         add_adapter(model, lora)
         layers = {name: weight for name, weight in model.named_parameters() if ".lora_" in name}
@@ -108,9 +108,23 @@ def _without_weights(source: str) -> LanguageModel:
     return model.eval()
 
 
-def _by_name_of_state(model: LanguageModel, stored: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
+def keeps_names(model: LanguageModel, path: str) -> bool:
+    """Whether the files at `path` have the names and shapes of the model's own weights, those of an adapter left out.
+    Then files that are written with its names can be loaded in their place."""
+    state = {
+        name.replace(".base_layer.", "."): weight for name, weight in model.state_dict().items() if ".lora_" not in name
+    }
+    try:
+        _by_name_of_state(model, state, stored_tensors(_files_of(model_source(path))))
+    except NeedsWholeLoad:
+        return False
+    return True
+
+
+def _by_name_of_state(
+    model: LanguageModel, state: Mapping[str, Tensor], stored: Mapping[str, StoredTensor]
+) -> dict[str, StoredTensor]:
     """The stored tensor of each parameter and buffer; `NeedsWholeLoad` unless all are there, in the model's shapes."""
-    state = model.state_dict()
     found = dict(_renamed(model, state, stored))
     for tied, one in model.all_tied_weights_keys.items():
         if tied in found and one in found:

@@ -17,6 +17,8 @@ from torch.distributed.tensor import DTensor
 from engine.policies.adapter import adapted, merged_weight
 from engine.policies.weight_checksums import Watch
 
+Fetch = Callable[[Tensor], Tensor]
+
 
 @dataclass(frozen=True, slots=True)
 class WeightMeta:
@@ -29,10 +31,13 @@ class WeightMeta:
 
 class PolicyWeights:
     """All weights in `dtype`, with an adapter merged. With several learners all of them iterate at the same time, since
-    gathering a shard is a collective operation. `watch` is called with each weight."""
+    gathering a shard is a collective operation. `watch` is called with each weight; `fetch` gets a parameter, and what
+    it returns is merged."""
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype, watch: Watch | None = None) -> None:
-        self.model, self.dtype, self.watch = model, dtype, watch
+    def __init__(
+        self, model: nn.Module, dtype: torch.dtype, watch: Watch | None = None, *, fetch: Fetch | None = None
+    ) -> None:
+        self.model, self.dtype, self.watch, self.fetch = model, dtype, watch, fetch or whole
         self.layers = adapted(model)
 
     def metadata(self) -> list[WeightMeta]:
@@ -64,16 +69,18 @@ class PolicyWeights:
         for name, weight in self.model.named_parameters():
             layer, inside, rest = name.partition(".base_layer.")
             if inside and rest == "weight" and layer in self.layers:
-                yield f"{layer}.weight", weight, partial(merged_weight, self.layers[layer], whole)
+                yield f"{layer}.weight", weight, partial(merged_weight, self.layers[layer], self.fetch)
             elif inside:
-                yield f"{layer}.{rest}", weight, partial(whole, weight)
+                yield f"{layer}.{rest}", weight, partial(self.fetch, weight)
             elif not any(name.startswith(f"{adapted_layer}.") for adapted_layer in self.layers):
-                yield name, weight, partial(whole, weight)
+                yield name, weight, partial(self.fetch, weight)
 
 
-def whole_state(model: nn.Module, watch: Watch | None = None) -> Iterator[tuple[str, Tensor]]:
+def whole_state(
+    model: nn.Module, watch: Watch | None = None, *, fetch: Fetch | None = None
+) -> Iterator[tuple[str, Tensor]]:
     """Everything in a file of the model, in float32. Every learner that has a shard iterates over it."""
-    yield from PolicyWeights(model, torch.float32, watch)
+    yield from PolicyWeights(model, torch.float32, watch, fetch=fetch)
     kept = model.state_dict().keys()
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 

@@ -24,9 +24,10 @@ from torch.distributed.device_mesh import DeviceMesh
 from engine.main_memory import MANY_PARAMETERS, free_memory
 from engine.policies.loading import LanguageModel
 from engine.training import checkpoint
-from engine.training.checkpoint_state import CopiedState, Progress, TokenizerFiles, bytes_to_copy
+from engine.training.checkpoint_state import Progress, TokenizerFiles
 from engine.training.learner import Learner
 from engine.training.sharded_state import CopiedShards, bytes_of_shards
+from engine.training.state_copies import bytes_to_copy, copied_state
 
 
 class Write(Protocol):
@@ -82,7 +83,7 @@ class BackgroundSaves:
         return room_needed(bytes_to_copy(self.learner)) <= free_memory()
 
     def _write(self, directory: Path, progress: Progress) -> Callable[[], Path]:
-        return partial(checkpoint.save, directory, self.files, CopiedState(self.learner, progress))
+        return partial(checkpoint.save, directory, self.files, copied_state(self.learner, progress))
 
 
 class BackgroundShardSaves(BackgroundSaves):

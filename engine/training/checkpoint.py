@@ -7,6 +7,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from copy import deepcopy
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 from engine.allocator import return_large_blocks
 from engine.config import RunConfig
@@ -48,7 +50,10 @@ def save(directory: Path, tokenizer: SavesFiles, state: CheckpointState) -> Path
     with _new(directory, tokenizer, config, state.progress) as part:
         with closing(state.models()) as models:
             for folder, weights in models:
-                model.save_pretrained(part / folder, state_dict=weights)
+                if isinstance(weights, dict):
+                    model.save_pretrained(part / folder, state_dict=weights)
+                else:
+                    _write_model(part / folder, model, weights)
         if config.model.lora.rank:
             save_adapter(model, config.model.lora, part / ADAPTER, base=config.model.path, state=state.adapter())
         torch.save(state.learner(), part / "learner.pt")
@@ -91,15 +96,22 @@ def _write_gathered(
         elif part == LEARNER:
             write_tensors(folder, LEARNER, named)
         elif export_model is None:
-            write_tensors(folder / part, "model", named)
-            model.config.save_pretrained(folder / part)
-            model.generation_config.save_pretrained(folder / part)
+            _write_model(folder / part, model, named)
         else:
             target = export_model.state_dict()
             for name, weight in named:
                 target[name].copy_(weight)
             export_model.save_pretrained(folder / part)
     torch.save(state.remaining, folder / f"{LEARNER}.pt")
+
+
+def _write_model(folder: Path, model: LanguageModel, weights: Iterator[tuple[str, Tensor]]) -> None:
+    """One weight at a time in float32, under the model's own names; the configuration as transformers writes it."""
+    write_tensors(folder, "model", weights)
+    config = deepcopy(model.config)
+    config.architectures, config.dtype = [type(model).__name__.removeprefix("FSDP")], "float32"
+    config.save_pretrained(folder)
+    model.generation_config.save_pretrained(folder)
 
 
 @contextmanager

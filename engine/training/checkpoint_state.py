@@ -1,9 +1,8 @@
-"""What a checkpoint is written from: the learner's state as it is, or a copy of it in main memory, from which one is
-written while training goes on."""
+"""What a checkpoint is written from: the learner's state in place (for copies see `engine.training.state_copies`)."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,14 +15,13 @@ from engine.config import RunConfig
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.policies.adapter import adapter_state, merged_state
 from engine.policies.loading import LanguageModel
+from engine.policies.policy_weights import whole_state
 from engine.training.learner import Learner
-from engine.training.learner_state import with_leaves
 from engine.training.seen_problems import SeenProblems
 
-FLOAT = 4  # bytes
-
 State = dict[str, Tensor]
-Models = Generator[tuple[str, State], None, None]
+Weights = State | Iterator[tuple[str, Tensor]]
+Models = Generator[tuple[str, Weights], None, None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +65,8 @@ class CheckpointState(Protocol):
     progress: Progress
 
     def models(self) -> Models:
-        """Weights by folder. With LoRA the adapter is merged."""
+        """Weights by folder. With LoRA the adapter is merged, one weight at a time where the model's files have its own
+        names."""
 
     def adapter(self) -> State: ...
 
@@ -94,79 +93,11 @@ class LiveState:
     def learner(self) -> dict[str, Any]:
         return self._learner.state_dict()
 
-    def _weights(self) -> State:
-        state: State = merged_state(self.model) if self.config.model.lora.rank else self.model.state_dict()
-        return state
-
-
-class CopiedState:
-    """A copy, made as it is created. Nothing that trains on changes it."""
-
-    def __init__(self, learner: Learner, progress: Progress) -> None:
-        live, copies = LiveState(learner, progress), Copies(learner)
-        self.model, self.config, self.progress = live.model, live.config, progress.copy()
-        states = live.models() if self.config.model.lora.rank else _whole_models(learner)
-        self._models = [
-            (folder, {name: copies.of_weight(weight) for name, weight in weights.items()}) for folder, weights in states
-        ]
-        self._adapter = {name: copies.of(weight) for name, weight in live.adapter().items()}
-        self._learner: dict[str, Any] = with_leaves(
-            live.learner(), lambda _, leaf: copies.of(leaf) if isinstance(leaf, Tensor) else deepcopy(leaf)
-        )
-
-    def models(self) -> Models:
-        for folder, weights in self._models:
-            yield folder, dict(weights)  # transformers takes out what it has written
-
-    def adapter(self) -> State:
-        return self._adapter
-
-    def learner(self) -> dict[str, Any]:
-        return self._learner
-
-
-def _whole_models(learner: Learner) -> Models:
-    """Without an adapter: the averaged weights where they are, since to put them in place takes as long as a copy."""
-    weights = learner.model.state_dict()
-    yield MODEL, weights
-    if learner.average is not None:
-        trained, average = learner.average.trained, learner.average.average
-        by_address = {weight.data_ptr(): average[name] for name, weight in trained.items()}
-        yield AVERAGED, {name: by_address.get(weight.data_ptr(), weight) for name, weight in weights.items()}
-
-
-class Copies:
-    """Copies of tensors in main memory. Tensors at the same address, such as tied weights, share one."""
-
-    def __init__(self, learner: Learner) -> None:
-        model, average = learner.model, learner.average
-        held = [*model.parameters(), *model.buffers(), *(average.average.values() if average is not None else ())]
-        frozen = {weight.data_ptr() for weight in model.parameters() if _stays(weight)}
-        self._held = {tensor.data_ptr() for tensor in held} - frozen
-        self._made: dict[tuple[Any, ...], tuple[Tensor, Tensor]] = {}
-
-    def of(self, tensor: Tensor) -> Tensor:
-        address = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
-        if address not in self._made:  # kept with its copy, so that no other tensor gets its address
-            self._made[address] = (tensor, tensor.detach().to("cpu", copy=True))
-        return self._made[address][1]
-
-    def of_weight(self, weight: Tensor) -> Tensor:
-        """Frozen weights in main memory need no copy, and merged ones were just computed."""
-        return self.of(weight) if weight.data_ptr() in self._held else weight.detach().cpu()
-
-
-def _stays(weight: Tensor) -> bool:
-    return not weight.requires_grad and weight.device.type == "cpu"
-
-
-def bytes_to_copy(learner: Learner) -> int:
-    """What `CopiedState` takes of main memory, at most."""
-    sizes: list[int] = []
-    with_leaves(learner.state_dict(), lambda _, leaf: sizes.append(leaf.nbytes if isinstance(leaf, Tensor) else 0))
-    models = 2 if learner.average is not None and learner.config.model.lora.rank else 1
-    weights: int = sum(weight.numel() for weight in learner.model.parameters())
-    return sum(sizes) + models * FLOAT * weights
+    def _weights(self) -> Weights:
+        if not self.config.model.lora.rank:
+            state: State = self.model.state_dict()
+            return state
+        return whole_state(self.model) if self._learner.merges_one_by_one else merged_state(self.model)
 
 
 class TokenizerFiles:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -23,6 +24,7 @@ from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
 from engine.policies.frozen_weights import halve_frozen
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
+from engine.policies.meta_model import keeps_names
 from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.meter import Meter
@@ -73,6 +75,11 @@ class Learner:
         self.share.shard_model(model)
         self.optimizer = adamw(trainable_parameters(model), optimizer, learning_rate=optimizer.learning_rate)
         self.average = WeightAverage(model, decay=optimizer.ema_decay) if optimizer.ema_decay else None
+
+    @cached_property
+    def merges_one_by_one(self) -> bool:
+        """Whether a model with its adapter merged can be written one weight at a time: its files have its names."""
+        return keeps_names(self.model, self.config.model.path)
 
     def _reference_of(self, model: LanguageModel | None) -> Reference:
         if self.config.model.lora.rank:

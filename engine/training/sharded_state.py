@@ -5,13 +5,12 @@ goes on.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import torch.distributed as dist
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 
@@ -19,6 +18,7 @@ from engine.config import RunConfig
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.policies.adapter import adapter_parameters
 from engine.policies.loading import LanguageModel
+from engine.policies.module_copies import module_with
 from engine.policies.policy_weights import whole, whole_state
 from engine.training.checkpoint_state import Progress
 from engine.training.learner import Learner
@@ -26,8 +26,6 @@ from engine.training.learner_state import NAME as LEARNER
 from engine.training.learner_state import separate_tensors, with_leaves
 
 ADAPTER = "adapter"
-
-Module = TypeVar("Module", bound=nn.Module)
 
 
 class Gathered(NamedTuple):
@@ -125,7 +123,7 @@ class ShardCopies:
         return self._made[id(tensor)][1]
 
     def of_weight(self, weight: Tensor) -> Tensor:
-        return self._shard(weight, _own(weight)) if _stays(weight) else self.of(weight)
+        return self._shard(weight, _own(weight)) if stays(weight) else self.of(weight)
 
     def _shard(self, like: Tensor, own: Tensor) -> Tensor:
         if not isinstance(like, DTensor):
@@ -137,41 +135,15 @@ class ShardCopies:
 
 def bytes_of_shards(learner: Learner) -> int:
     """What `CopiedShards` takes of main memory, at most."""
-    held = [weight for weight in learner.model.parameters() if not _stays(weight)]
+    held = [weight for weight in learner.model.parameters() if not stays(weight)]
     with_leaves(learner.state_dict(), lambda _, leaf: held.append(leaf) if isinstance(leaf, Tensor) else None)
     return sum(_own(tensor).nbytes for tensor in held)
 
 
-def _own(tensor: Tensor) -> Tensor:
-    return tensor.to_local().detach() if isinstance(tensor, DTensor) else tensor.detach()
-
-
-def _stays(weight: Tensor) -> bool:
+def stays(weight: Tensor) -> bool:
     """Frozen weights in main memory need no copy."""
     return not weight.requires_grad and weight.device.type == "cpu"
 
 
-def module_with(module: Module, replace: Callable[[Tensor], Tensor], made: dict[int, Any] | None = None) -> Module:
-    """A module with the names of `module`, and `replace(parameter)` as its parameters, to be read by another thread: it
-    shares neither parameters nor hooks. FSDP's modules cannot be copied by `copy`, and this one is not for computing.
-    """
-    made = {} if made is None else made
-    if id(module) in made:
-        found: Module = made[id(module)]
-        return found
-    new: Module = object.__new__(type(module))
-    made[id(module)] = new
-    new.__dict__.update(module.__dict__)
-    new.__dict__.update(_state_dict_hooks=OrderedDict(), _state_dict_pre_hooks=OrderedDict())  # FSDP's would reshard
-    new.__dict__["_parameters"] = {name: _parameter(one, replace, made) for name, one in module._parameters.items()}
-    new.__dict__["_modules"] = {
-        name: part if part is None else module_with(part, replace, made) for name, part in module._modules.items()
-    }
-    return new
-
-
-def _parameter(weight: Tensor | None, replace: Callable[[Tensor], Tensor], made: dict[int, Any]) -> Any:
-    """Tied weights stay tied."""
-    if weight is not None and id(weight) not in made:
-        made[id(weight)] = nn.Parameter(replace(weight), requires_grad=weight.requires_grad)
-    return None if weight is None else made[id(weight)]
+def _own(tensor: Tensor) -> Tensor:
+    return tensor.to_local().detach() if isinstance(tensor, DTensor) else tensor.detach()

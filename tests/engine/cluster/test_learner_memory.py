@@ -38,10 +38,9 @@ def test_a_checkpoint_in_the_background_is_written_from_a_copy() -> None:
     # on a GPU it is in main memory, which held the model before
     on_a_gpu = of_learner(background="always", gpu=True, sends_weights=False)
     assert (on_a_gpu.copy, on_a_gpu.host) == (0, 12 * 236)
-    # the average of all weights is one of them, and that of an adapter has a merged model
     assert of_learner(background="always", average=True).copy == 16 * 236
-    # of rank 2 it has 128 weights: itself, its average and its moments
-    assert of_learner(background="always", average=True, lora_rank=2).copy == 2 * 4 * 236 + (4 + 4 + 8) * 128
+    # an adapter of rank 2 has 128 weights: itself, its average and its moments; and 144 merged weights are written
+    assert of_learner(background="always", average=True, lora_rank=2).copy == 4 * 144 + (4 + 4 + 8) * 128
     # the critic's body and head are saved with their moments
     assert of_learner(background="always", critic=True).copy == 12 * 236 + 12 * (196 + 5)
 
@@ -64,6 +63,19 @@ def test_a_checkpoint_of_an_adapter_is_written_from_merged_matrices_in_main_memo
     assert of_learner(lora_rank=2, gpu=True).saving == 0
     assert of_learner(lora_rank=2, background="always").saving == 0  # those are in the copy
     assert of_learner().saving == 0
+    # in bfloat16 they are half of the base's matrices, which are all there are
+    assert of_learner(lora_rank=2, half=True).saving == 4 * 144
+    # from a GPU all weights of the base are copied
+    on_a_gpu = of_learner(lora_rank=2, gpu=True, sends_weights=False, background="always")
+    assert on_a_gpu.host == max(4 * (236 + 128), 4 * 236 + 12 * 128)
+
+
+def test_merged_matrices_are_held_as_far_as_one_file_reaches() -> None:
+    layers = {f"layers.{number}.up.weight": (2**14, 2**14) for number in range(8)}  # 1 GiB each in float32
+    shape = replace(decoder(), weights=layers)
+    assert learner_memory(shape, tokens=0, sampled=0, lora_rank=2).saving == 5 * 2**30  # 4 in a file, and the next one
+    whole = replace(shape, in_parts=False)
+    assert learner_memory(whole, tokens=0, sampled=0, lora_rank=2).saving == 8 * 2**30
     short = learner_memory(decoder(), tokens=0, sampled=0, lora_rank=2)
     assert short.certain == short.lasting + short.saving
 

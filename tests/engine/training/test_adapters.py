@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,20 @@ from typing import Any
 import pytest
 import torch
 from peft import PeftModel
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from engine.config import LoraSection, build_config
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import adapted, adapter_off, add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import load_model
+from engine.policies.meta_model import keeps_names
 from engine.training import checkpoint
 from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.gradient_probe import gradient_metrics
 from engine.training.learner import Learner
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
+from engine.training.state_copies import copied_state
 from engine.training.token_values import logprobs_and_entropies
 from tests.engine.models import save_small_model, small_model, words
 from tests.engine.training.builders import learner_config, made_up_batch, update
@@ -130,6 +134,37 @@ def test_a_model_whose_head_is_its_embedding_is_saved_with_its_update(tmp_path: 
     torch.testing.assert_close(logits(load_model(str(saved / "model"))[0]), logits(model), atol=1e-4, rtol=1e-4)
     with pytest.raises(ModelError, match="shares its weights with the embedding"):
         add_adapter(small_model(tied=True), LoraSection(rank=4, targets="lm_head"))
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["in place", "from a copy"])
+def test_a_merged_model_is_written_one_weight_at_a_time_where_its_files_have_its_names(
+    path: Path, tmp_path: Path, copied: bool
+) -> None:
+    """And otherwise by transformers, in the same files."""
+    saved = {}
+    for name in ("own", "other"):
+        model = adapted_model()
+        learner = Learner(model, learner_config(model={"path": str(path), "lora": LORA}))
+        assert learner.merges_one_by_one
+        learner.merges_one_by_one = name == "own"
+        state = (copied_state if copied else LiveState)(learner, Progress(step=1))
+        saved[name] = checkpoint.save(tmp_path / name, words(), state) / "model"
+        torch.testing.assert_close(logits(load_model(str(saved[name]))[0]), logits(model), atol=1e-5, rtol=0)
+    one, other = ({file.name for file in folder.iterdir()} for folder in saved.values())
+    assert one == other
+    configs = [json.loads((folder / "config.json").read_text()) for folder in saved.values()]
+    assert configs[0] == configs[1]
+
+
+def test_files_with_other_names_or_without_a_weight_have_not_the_names_of_the_model(path: Path, tmp_path: Path) -> None:
+    model = adapted_model()
+    weights = load_file(path / "model.safetensors")
+    for name, change in (("renamed", "model.layers.0.mlp.up.weight"), ("missing", "")):
+        shutil.copytree(path, tmp_path / name)
+        moved = {change if key.endswith("layers.0.mlp.up_proj.weight") else key: one for key, one in weights.items()}
+        save_file({key: one for key, one in moved.items() if key}, tmp_path / name / "model.safetensors")
+        assert not keeps_names(model, str(tmp_path / name))
+    assert keeps_names(model, str(path))
 
 
 def test_gradients_are_decomposed_over_the_update_alone() -> None:

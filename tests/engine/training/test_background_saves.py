@@ -23,9 +23,10 @@ from engine.policies.loading import load_model
 from engine.training import background_save, checkpoint
 from engine.training.background_save import BackgroundSaves
 from engine.training.checkpoint_folder import checkpoints, is_valid
-from engine.training.checkpoint_state import CopiedState, LiveState, Progress, bytes_to_copy, files_below
+from engine.training.checkpoint_state import LiveState, Progress, files_below
 from engine.training.learner import Learner
 from engine.training.session import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, train
+from engine.training.state_copies import bytes_to_copy, copied_state
 from tests.engine.models import save_small_model, small_model, words
 from tests.engine.training.builders import learner_config, made_up_batch, update
 from tests.engine.training.test_runs import events_of, run_config, steps_of, wait_for_step
@@ -259,7 +260,7 @@ def test_training_on_changes_nothing_of_the_copy(tmp_path: Path) -> None:
     progress = Progress(step=1, held_out={"1": 0.5})
     progress.problems.add([7])
     before = checkpoint.save(tmp_path / "before", words(), LiveState(learner, progress))
-    copy = CopiedState(learner, progress)
+    copy = copied_state(learner, progress)
     update(learner, made_up_batch(seed=1))
     progress.held_out["2"] = 0.6
     progress.problems.add([8])

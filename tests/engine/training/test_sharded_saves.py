@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import nn
 
+from engine.policies.module_copies import module_with
 from engine.training.background_save import fits_everywhere
 from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_state import files_below
-from engine.training.sharded_state import module_with
 from tests.engine.models import small_model, words
 from tests.engine.training.sharded_saves import CASES, work
 from tests.engine.training.together import run_together
