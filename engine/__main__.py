@@ -36,7 +36,7 @@ def train_main(argv: list[str]) -> int:
     parser.add_argument(
         "--sized-defaults",
         action="store_true",
-        help="where the file and --set say nothing, use the defaults for the model's size, and print them",
+        help="for fields given neither in the file nor by --set, use the defaults for the model's size, and print them",
     )
     parser.add_argument("--resume", action="store_true", help="continue from the latest valid checkpoint")
     parser.add_argument("--quiet", action="store_true", help="print no progress")

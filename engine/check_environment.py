@@ -65,5 +65,5 @@ def _measured(config: EnvironmentConfig, seconds: float) -> list[str]:
         found = measure(config, watch=Watch(config.limits, seconds=seconds))
     except (Exception, SystemExit) as error:  # an environment may raise anything
         return [f"Not measured: {type(error).__name__}: {error}"]
-    early = [f"Measured {found.seeds} of {SEEDS} seeds, until the time was over."] if found.seeds < SEEDS else []
+    early = [f"Measured {found.seeds} of {SEEDS} seeds before the time ran out."] if found.seeds < SEEDS else []
     return [*early, *found.lines()]

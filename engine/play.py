@@ -181,4 +181,4 @@ def environment_to_play(kind: str, overrides: list[str]) -> EnvironmentConfig:
         problems = "; ".join(
             f"{field}: {reason}" if field else reason for field, reason in problems_by_field(error, EnvironmentConfig)
         )
-        raise ConfigError(problems, remedy="Correct what is named.") from None
+        raise ConfigError(problems, remedy="Correct these fields.") from None

@@ -60,7 +60,7 @@ ADAPTER = {
 }
 OF_RAGEN = (
     "RAGEN's base configuration: learning rates of 1e-6 and 1e-5 (critic), 400 tokens per response in a context of "
-    "3,600. Activations are recomputed, as TRL's GRPOConfig and verl's GRPO examples have it. Held-out episodes are "
+    "3,600. Activations are recomputed, as in TRL's GRPOConfig and verl's GRPO examples. Held-out episodes are "
     "sampled 128 at a time, as many as a step has trajectories."
 )
 OF_RAGEN_LORA = (
@@ -81,7 +81,7 @@ SIZES = (
             "evaluation.episodes_at_once": 0,
         },
         response_tokens=40,
-        source="Measured with the models that ship.",
+        source="Measured with the bundled models.",
     ),
     SizedDefaults(
         title="50 million to 1 billion parameters",

@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 TAKEN_SECONDS = 4.0  # until a worker takes it up
 MARGIN_SECONDS = 2.0
 NO_WORKER = (
-    "No worker took this up within {seconds:g} s, and {what} on workers only. "
+    "No worker picked this up within {seconds:g} s, and {what} on workers only. "
     "Start one with `python -m workers`, or try again when those that run are less busy."
 )
-NO_QUEUE = "The queue cannot be reached, so no worker can be asked. Check that Redis runs, then try again."
+NO_QUEUE = "The queue cannot be reached, so no worker can be asked. Check that Redis is running, then try again."
 
 
 def is_alone() -> bool:
@@ -54,7 +54,7 @@ def _awaited(key: str, seconds: float, patience: float, what: str) -> dict[str, 
         raise CallFailed(NO_WORKER.format(seconds=patience, what=what), unasked=True)
     received = _redis().blpop([key], timeout=2 * seconds + MARGIN_SECONDS)
     if received is None:
-        raise CallFailed("The worker that took this up did not answer. Its log says why; try again.", unasked=True)
+        raise CallFailed("The worker that picked this up did not answer. Its log says why; try again.", unasked=True)
     message = json.loads(received[1])
     if "error" in message:
         raise CallFailed(message["error"], unasked=message["unasked"])

@@ -93,7 +93,7 @@ class Bridge:
             if not chunk.events:
                 raise
             log.exception("Run %s: event %d cannot be stored", self.run.pk, chunk.events[0].seq)
-            reason = f"The database does not take it: {type(error).__name__}: {error}"
+            reason = f"The database rejected it: {type(error).__name__}: {error}"
             self._store(chunk.refused(reason), moves=moves, notifies=notifies)
 
     def _store(self, chunk: Chunk, *, moves: bool, notifies: bool) -> None:

@@ -175,7 +175,9 @@ def _take(run: Run, state: CopyState, bucket: Bucket) -> StoredCopy:
         )
         stale = copy.changed_at < timezone.now() - STALE_AFTER or lease.holder_is_dead(copy.holder)
         if copy.state in AT_WORK and not stale:
-            raise BucketError(f"{run.name} is {copy.get_state_display().lower()} already.", remedy="Wait for that.")
+            raise BucketError(
+                f"{run.name} is {copy.get_state_display().lower()} already.", remedy="Wait until that is done."
+            )
         StoredCopy.objects.filter(pk=copy.pk).update(
             state=state, holder=lease.this_holder(), url=bucket.url_of(run.pk), message="", changed_at=timezone.now()
         )

@@ -78,7 +78,7 @@ def _about(scratch: Path) -> dict[str, float | str | bool]:
         about: dict[str, float | str | bool] = json.loads((scratch / ABOUT).read_bytes())
         return about
     except (OSError, ValueError):
-        raise BackupError("The archive is no backup.", remedy="Give a file of `manage.py backup`.") from None
+        raise BackupError("The archive is not a backup.", remedy="Give a file of `manage.py backup`.") from None
 
 
 def _restore_database(scratch: Path) -> None:

@@ -65,7 +65,7 @@ def _index(run: Run, file: str, frame: Frame, found: FileRows, loss: _Losses) ->
         _check(row)
         text = _text(run, frame.record)
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
-        found.lost.append(loss.of(frame, f"at byte {frame.offset}, it is no whole record: {_words(error)}"))
+        found.lost.append(loss.of(frame, f"at byte {frame.offset}, it is not a complete record: {_words(error)}"))
         return
     found.trajectories.append(row)
     found.texts[frame.offset] = text

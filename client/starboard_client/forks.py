@@ -45,7 +45,7 @@ class ForkCalls:
     _http: Transport
 
     def checkpoints(self, run_id: str) -> list[Checkpoint]:
-        """Those that still exist, newest first."""
+        """Checkpoints that still exist, newest first."""
         return [Checkpoint.model_validate(one) for one in self._http.get(f"runs/{run_id}/checkpoints")["checkpoints"]]
 
     def download_checkpoint(self, run_id: str, step: int) -> Iterator[bytes]:

@@ -51,7 +51,7 @@ def _add_evaluate(verbs: Verbs[argparse.ArgumentParser]) -> None:
     one.add_argument("suite", help="the name of the suite")
     source = one.add_mutually_exclusive_group(required=True)
     source.add_argument("--run", help="the ID of a run; with --step")
-    source.add_argument("--directory", help="a model that ships, such as tiny, or a directory of the site")
+    source.add_argument("--directory", help="a bundled model, such as tiny, or a directory of the site")
     source.add_argument(
         "--endpoint", help="the address of an OpenAI-compatible server, for administrators; with --model"
     )

@@ -256,7 +256,7 @@ def _seeds(text: str) -> list[int]:
         try:
             found += range(int(first), int(last if dash else first) + 1)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} is no seed. Write 1-3, or 1, 5, 9.") from None
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} is not a seed. Write 1-3, or 1, 5, 9.") from None
     return found
 
 

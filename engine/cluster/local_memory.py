@@ -42,7 +42,7 @@ class LocalMemory:
         where = "of a GPU" if self.gpu else "of memory"
         return [
             f"The run needs at most about {format_bytes(self.total)} {where}"
-            + (", besides PyTorch itself." if self.gpu else "."),
+            + (", in addition to PyTorch itself." if self.gpu else "."),
             f"Training takes up to {format_bytes(self.learner.total)}, with {self.tokens:,} tokens at once: "
             f"{listed(self.learner.parts())}.",
             f"Sampling takes up to {format_bytes(self.sampling)}: "

@@ -65,7 +65,7 @@ def results(
                 late = ", ".join(names[index] for index in pending.values())
                 raise PhaseTimeout(
                     f"{phase} took longer than {minutes:g} minutes; {late} did not respond.",
-                    remedy="The stacks of all processes are in the run's folder `stacks`. If the work is just long, "
+                    remedy="The stacks of all processes are in the run's folder `stacks`. If the phase is just slow, "
                     "raise cluster.phase_minutes.",
                     seconds=60 * minutes,
                 )

@@ -148,8 +148,7 @@ def logprob_gap(learner: list[list[float]], samplers: Sequence[list[list[float]]
 def require_small_gap(gap: float, limit: float) -> None:
     if not gap <= limit:
         raise ModelError(
-            "After a weight sync a sampler computes other log-probabilities than the learner: they differ by "
-            f"{gap:.3g} nats on some token, and rounding explains at most {limit}. It does not hold the learner's "
-            "weights.",
+            f"After a weight sync a sampler's log-probabilities differ from the learner's: by {gap:.3g} nats on some "
+            f"token, and rounding explains at most {limit}. It does not hold the learner's weights.",
             remedy=OTHER_TRANSFER,
         )

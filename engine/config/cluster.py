@@ -29,8 +29,8 @@ class ClusterConfig(Section):
         ge=0,
         le=1024,
         description="Ray actors that run environments. 0 runs them in the samplers. Each actor reserves one CPU and "
-        "runs rollout.environment_workers environments at a time (at least one). For environments that are slow or "
-        "block.",
+        "runs rollout.environment_workers environments at a time (at least one). Use it for environments that are "
+        "slow or block.",
     )
     placement: Literal["disaggregated", "colocated"] = Field(
         "disaggregated",
@@ -59,7 +59,7 @@ class ClusterConfig(Section):
     overlap: bool = Field(
         False,
         description="Sample the next step while the learner trains on this one. Samples are then one update old, which "
-        "importance weights correct. Faster with separate devices.",
+        "importance weights correct for. Faster with separate devices.",
     )
     wait_minutes: float = Field(
         30.0,
@@ -89,8 +89,8 @@ class ClusterConfig(Section):
         if self.placement == "colocated" and (self.learners != self.samplers or self.tensor_parallel > 1):
             raise ValueError(
                 f"placement: colocated learners and samplers share devices one to one, but there are {self.learners} "
-                f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Use as many of each, with "
-                "tensor_parallel 1, or the disaggregated placement."
+                f"learners and {self.samplers} samplers of {self.tensor_parallel} devices. Use the same number of "
+                "each, with tensor_parallel 1, or the disaggregated placement."
             )
         self._check_weight_transfer()
         return self

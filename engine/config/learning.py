@@ -24,8 +24,8 @@ class LossConfig(Section):
         0.28,
         gt=0,
         le=10,
-        description="Upper clip of the probability ratio: 1 + clip_high. Above clip_low it lets unlikely tokens grow "
-        "(DAPO's clip-higher).",
+        description="Upper clip of the probability ratio: 1 + clip_high. Above clip_low, unlikely tokens can gain "
+        "probability (DAPO's clip-higher).",
     )
     dual_clip: float = Field(
         3.0,
@@ -47,8 +47,8 @@ class LossConfig(Section):
         0.0,
         ge=0,
         le=100,
-        description="Mean entropy of trained tokens, in nats, above which a step has no entropy bonus: entropy is kept "
-        "up without growing on. policy/entropy shows it. 0: every step has the bonus.",
+        description="Mean entropy of trained tokens, in nats, above which a step has no entropy bonus: this keeps "
+        "entropy up without letting it grow. policy/entropy shows the current value. 0: every step has the bonus.",
     )
     kl_coefficient: float = Field(
         0.0,
@@ -92,15 +92,15 @@ class OptimizerConfig(Section):
         ge=1,
         le=16,
         description="Passes over the step's trajectories. updates_per_step × epochs is the number of gradient steps "
-        "per rollout (the k of online-k). More learn faster and are further off-policy.",
+        "per rollout (the k of online-k). More passes learn faster but are further off-policy.",
     )
     micro_batch_tokens: int = Field(
         0,
         ge=0,
         le=10_000_000,
         description="Tokens per forward pass, padding included. Lower saves memory and does not change the result. 0: "
-        "2048 on CPUs and 16384 on a GPU; fewer, if so many do not fit into the memory that is free at the start "
-        "of the run.",
+        "2048 on CPUs and 16384 on a GPU, or fewer if that many do not fit into the memory that is free at the "
+        "start of the run.",
     )
     packing: bool = Field(
         False,
@@ -134,8 +134,8 @@ class OptimizerConfig(Section):
         0.0,
         ge=0,
         lt=1,
-        description="Keeps an exponential moving average of the weights: after each gradient step it is multiplied by "
-        "this, and the weights by the rest. 0.99 to 0.999 are usual. 0 keeps none. Takes 4 bytes per trained weight.",
+        description="Decay of an exponential moving average of the weights, updated after each gradient step. "
+        "0.99 to 0.999 are usual. 0 keeps none. Takes 4 bytes per trained weight.",
     )
     schedule: Schedule = Field(
         ConstantSchedule(),

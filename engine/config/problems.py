@@ -33,7 +33,7 @@ ALLOWED = {
     "bool_parsing": "must be true or false",
     "string_type": "must be text",
     "string_too_short": "must have {min_length} characters or more",
-    "string_too_long": "must have {max_length} characters or less",
+    "string_too_long": "must have {max_length} characters or fewer",
     "string_pattern_mismatch": "must match the pattern {pattern}",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
@@ -114,4 +114,4 @@ def _wrong_type(item: Any) -> str:
     allowed = context.get("expected_tags", "").replace("'", "")
     if item["type"] == "union_tag_not_found":
         return "missing. The other fields depend on it"
-    return f"{context.get('tag', '')[:60]!r} is not one of them. Use one of {allowed}"
+    return f"{context.get('tag', '')[:60]!r} is not allowed. Use one of {allowed}"

@@ -84,5 +84,5 @@ def set_field(data: dict[str, Any], key: str, value: Any) -> None:
     except (AttributeError, IndexError, TypeError, ValueError):
         raise ConfigError(
             f"There is no field {key!r}.",
-            remedy="Write the names of its sections and its own with dots between them, as in optimizer.learning_rate.",
+            remedy="Write the names of its sections and the field, joined by dots, as in optimizer.learning_rate.",
         ) from None

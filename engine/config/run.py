@@ -42,7 +42,7 @@ class RunConfig(Section):
         "samplers and learners on a Ray cluster, or on one started on this machine; see the section cluster.",
     )
     threads: int = Field(
-        0, ge=0, le=512, description="CPU threads of the engine; 0 takes all cores, or as many as OMP_NUM_THREADS says."
+        0, ge=0, le=512, description="CPU threads of the engine; 0: all cores, or the number in OMP_NUM_THREADS."
     )
     environments: list[EnvironmentConfig] = Field(
         default_factory=lambda: [EnvironmentConfig.model_validate({})],
@@ -94,7 +94,7 @@ class RunConfig(Section):
         self._check_refill()
         self._check_temperatures()
         if self.steps * self.rollout.groups * (1 + self.rollout.refill) > TRAINING_SEED_LIMIT:
-            raise ValueError("steps: so many steps would run out of training seeds. Lower steps or rollout.groups.")
+            raise ValueError("steps: this many steps would run out of training seeds. Lower steps or rollout.groups.")
         trajectories = self.rollout.groups * self.rollout.group_size
         if self.optimizer.updates_per_step > trajectories:
             raise ValueError(
@@ -106,8 +106,8 @@ class RunConfig(Section):
         steps = self.model.start_from.steps_before + self.steps
         if schedule != "constant" and self.optimizer.warmup_steps >= steps:
             raise ValueError(
-                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {steps} steps leave the {schedule} "
-                "schedule no step to change in. Lower it, or use the constant schedule."
+                f"optimizer.warmup_steps: {self.optimizer.warmup_steps} of {steps} steps leave no step for the "
+                f"{schedule} schedule. Lower it, or use the constant schedule."
             )
         if self.optimizer.warmup_steps and self.optimizer.warmup_tokens:
             raise ValueError(
@@ -121,8 +121,8 @@ class RunConfig(Section):
             )
         if self.backend == "ray" and self.cluster.learners > 1 and self.optimizer.moments == "8bit":
             raise ValueError(
-                f"optimizer.moments: bitsandbytes does not take sharded weights, and there are {self.cluster.learners} "
-                "learners. Use float32, which they share, or one learner."
+                "optimizer.moments: bitsandbytes does not support sharded weights, and there are "
+                f"{self.cluster.learners} learners. Use float32, which can be sharded, or one learner."
             )
         if self.backend == "ray" and self.cluster.learners > 1 and self.diagnostics.gradients_every:
             raise ValueError(
@@ -146,7 +146,7 @@ class RunConfig(Section):
         ):
             if value and not COLDEST <= value <= HOTTEST:
                 raise ValueError(
-                    f"{name}: vLLM samples at 0 and from {COLDEST:g} to {HOTTEST:g}, not at {value:g}. "
+                    f"{name}: vLLM supports 0 and {COLDEST:g} to {HOTTEST:g}, got {value:g}. "
                     "Change it, or set cluster.sampler to torch."
                 )
 
@@ -155,7 +155,7 @@ class RunConfig(Section):
             return
         if not self.filter.drops_equal_returns:
             raise ValueError(
-                "rollout.refill: it replaces groups with equal returns, and this filter lets them train as well. Use "
+                "rollout.refill: it replaces groups with equal returns, but this filter keeps such groups as well. Use "
                 "filter.type top_p with value 1 (drops exactly those), metric reward_variance and include_zero off."
             )
         if self.rollout.group_size < 2:
@@ -172,7 +172,7 @@ def group_shares(environments: list[EnvironmentConfig], groups: int) -> list[int
     if not sharing and rest:
         raise ValueError(
             f"rollout.groups: the environments have {given} groups in total and the step has {groups}. "
-            f"Set rollout.groups to {given}, or one environment's groups to 0, which takes the remaining ones."
+            f"Set rollout.groups to {given}, or one environment's groups to 0, so that it takes the remaining ones."
         )
     if sharing and given and rest < sharing:
         raise ValueError(

@@ -18,18 +18,18 @@ class EnvironmentLimits(Section):
     """What one call of an environment may take. Beyond it the trajectory ends with a fault."""
 
     construct_seconds: float = Field(
-        120.0, gt=0, le=86_400, description="Seconds that the constructor may take, in which data may be loaded."
+        120.0, gt=0, le=86_400, description="Time limit of the constructor, which may load data, in seconds."
     )
     reset_seconds: float = Field(
         60.0,
         gt=0,
         le=86_400,
-        description="Seconds that the start of an episode may take: reset, and the search for a shortest solution.",
+        description="Time limit of the start of an episode, in seconds: reset, and the search for a shortest solution.",
     )
-    step_seconds: float = Field(60.0, gt=0, le=86_400, description="Seconds that one step may take.")
-    close_seconds: float = Field(10.0, gt=0, le=86_400, description="Seconds that close may take.")
+    step_seconds: float = Field(60.0, gt=0, le=86_400, description="Time limit of one step, in seconds.")
+    close_seconds: float = Field(10.0, gt=0, le=86_400, description="Time limit of close, in seconds.")
     max_observation_characters: int = Field(
-        100_000, ge=1, le=100_000_000, description="Characters of one observation, and of a drawing as JSON."
+        100_000, ge=1, le=100_000_000, description="Most characters of one observation, and of a drawing as JSON."
     )
 
 
@@ -42,8 +42,8 @@ class EnvironmentConfig(Section):
         0,
         ge=0,
         le=4096,
-        description="Problems per step, out of rollout.groups. 0: an even share of those that other environments "
-        "leave.",
+        description="Problems per step, out of rollout.groups. 0: an even share of the problems that other "
+        "environments leave.",
     )
     parameters: dict[str, Any] = Field(default_factory=dict, description="Parameters of the kind.")
     wrappers: list[Layer] = Field(
@@ -72,8 +72,8 @@ class EnvironmentConfig(Section):
     )
     surplus_actions: Literal["mask", "penalty", "ignore"] = Field(
         "mask",
-        description="Of a response with more than max_actions_per_turn actions the first ones are executed. mask: the "
-        "model reads the rest later but is not trained on it. penalty: adds format_penalty. ignore: neither.",
+        description="If a response has more than max_actions_per_turn actions, only the first ones are executed. mask: "
+        "the model still reads the rest later but is not trained on it. penalty: adds format_penalty. ignore: neither.",
     )
     limits: EnvironmentLimits = Field(
         EnvironmentLimits(), description="Time and size limits of the environment's own code."
@@ -148,7 +148,8 @@ class StartFromSection(Section):
     optimizer: bool = Field(
         True,
         description="Fork: load the state of optimizer and critic too, under this run's learning rate and weight "
-        "decay. Off: start them fresh. LoRA runs always do, with the old adapter merged into the weights.",
+        "decay. Off: start them fresh. LoRA runs always start them fresh, with the old adapter merged into the "
+        "weights.",
     )
 
 
@@ -157,9 +158,9 @@ class ModelConfig(Section):
         "tiny",
         min_length=1,
         max_length=500,
-        description="A model that ships: tiny knows FrozenLake, tiny-sokoban Sokoban, tiny-bandit Bandit, "
+        description="A bundled model: tiny knows FrozenLake, tiny-sokoban Sokoban, tiny-bandit Bandit, "
         "tiny-arithmetic Countdown, word problems and multiple-choice sums, tiny-boards Sudoku and 2048, tiny-cube "
-        "Rubik's cube, tiny-rooms Spatial. Else a folder with a Hugging Face causal language model, or a model id of "
+        "Rubik's cube, tiny-rooms Spatial. Or a directory with a Hugging Face causal language model, or a model id on "
         "the Hub.",
     )
     chat_template: str = Field(
@@ -199,8 +200,8 @@ class RolloutConfig(Section):
         0,
         ge=0,
         le=1_000_000,
-        description="Trajectories that one sampler decodes at once, in evaluations too; further ones wait until one is "
-        "over. Lower saves memory and does not change the result. 0: all; vLLM at most 256.",
+        description="Trajectories that one sampler decodes at once, also in evaluations; the others wait until one "
+        "ends. Lower saves memory and does not change the result. 0: all; vLLM at most 256.",
     )
     max_trajectory_tokens: int = Field(
         0,
@@ -212,14 +213,14 @@ class RolloutConfig(Section):
     stop_strings: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
         (),
         max_length=16,
-        description="Texts that end a response, besides the end-of-turn token, such as </answer>. They are part of the "
-        "response and trained on.",
+        description="Texts that end a response, in addition to the end-of-turn token, such as </answer>. They are part "
+        "of the response and trained on.",
     )
     refill: int = Field(
         0,
         ge=0,
         le=20,
-        description="Dynamic sampling (DAPO): how many times per step groups with equal returns are followed by "
+        description="Dynamic sampling (DAPO): how many times per step groups with equal returns are replaced by "
         "groups of fresh problems. 0 turns it off. Needs a filter that drops groups with equal returns.",
     )
     environment_workers: int = Field(

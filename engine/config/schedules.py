@@ -71,7 +71,7 @@ class ExponentialSchedule(Section):
         0.0,
         ge=0,
         lt=1,
-        description="Share of the steps after the warm-up for which the rate stays as it is before it changes.",
+        description="Share of the steps after the warm-up during which the rate stays constant before it changes.",
     )
 
     def share(self, done: float) -> float:

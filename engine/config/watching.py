@@ -50,8 +50,8 @@ class DiagnosticsConfig(Section):
     )
     gradient_borders: Literal["quantile", "fixed"] = Field(
         "quantile",
-        description="quantile: buckets hold equally many groups. fixed: bucket edges at multiples of gradient_width, "
-        "the same at every step; the last bucket is open.",
+        description="quantile: each bucket holds the same number of groups. fixed: bucket edges at multiples of "
+        "gradient_width, the same at every step; the last bucket is open.",
     )
     gradient_width: float = Field(
         0.1, gt=0, le=1e6, description="fixed: width of a bucket, in standard deviation of returns."
@@ -71,8 +71,8 @@ class EvaluationConfig(Section):
         0,
         ge=0,
         le=100_000,
-        description="Held-out episodes that are sampled at a time, each with its place in the key-value cache. Fewer "
-        "take less memory and longer. 0: all.",
+        description="Held-out episodes sampled at a time, each with its own space in the key-value cache. Fewer use "
+        "less memory but take longer. 0: all.",
     )
     temperature: float = Field(1.0, ge=0, le=5, description="Sampling temperature in evaluation. 0 is greedy.")
     weights: Literal["current", "ema"] = Field(
@@ -84,8 +84,8 @@ class EvaluationConfig(Section):
         1_000_000_000,
         ge=1_000_000_000,
         le=2_000_000_000,
-        description="Seed of the first held-out problem. Held-out problems are a fifth of all, chosen by their hash, "
-        "or a list of their own, so none is trained on.",
+        description="Seed of the first held-out problem. Held-out problems are a fifth of all problems, chosen by "
+        "their hash, or a separate list, so none is trained on.",
     )
 
 
@@ -96,12 +96,12 @@ class CheckpointConfig(Section):
         ge=1,
         le=1000,
         description="Number of checkpoints kept, newest first. The best by held-out success and the last one before "
-        "each sign of trouble are kept besides.",
+        "each sign of trouble are kept as well.",
     )
     background: Background = Field(
         "auto",
-        description="Whether training goes on while a checkpoint is written. It then stops only for a copy of weights "
-        "and optimizer in main memory. auto: for models of more than 50 million parameters, where main memory has room "
+        description="Whether training continues while a checkpoint is written. It then stops only to copy weights and "
+        "optimizer state to main memory. auto: for models of more than 50 million parameters, if main memory has room "
         "for the copy.",
     )
     restarts: int = Field(
@@ -127,9 +127,9 @@ class CaptureConfig(Section):
         0,
         ge=0,
         le=100_000,
-        description="Trajectories recorded per step. 0: all. The best, the worst, and one of each group with equal "
-        "returns, a failure or a malformed response are recorded beyond this limit, a tenth of it at random; the rest "
-        "fills up those groups, then random ones.",
+        description="Trajectories recorded per step. 0: all. The best, the worst and one of each group with equal "
+        "returns, a failure or a malformed response are recorded even beyond this limit. A tenth of the limit is "
+        "drawn at random; the rest completes those groups, then random ones.",
     )
     keep_steps: int = Field(
         0,
@@ -166,7 +166,7 @@ class StopConfig(Section):
         ge=0,
         le=1,
         description="Fail when more than this share of the episodes of a step, or of an evaluation, end because their "
-        "environment failed. 0: at the first. 1: only when all do.",
+        "environment failed. 0: at the first such episode. 1: only when all do.",
     )
 
 

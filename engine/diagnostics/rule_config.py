@@ -73,8 +73,8 @@ class RuleBase(Section):
         0,
         ge=0,
         le=10_000,
-        description="Readings after an alert in which it raises no other; an incident that lasts longer is reported "
-        "then. 0: none. More readings silence a rule that flaps.",
+        description="Readings after an alert in which the rule raises no other; an incident that lasts longer is "
+        "reported again then. 0: none. More readings silence a flapping rule.",
     )
     severity: Severity = Field("warn", description="watch, warn, critical or dead.")
     action: RuleAction = Field(
@@ -112,12 +112,12 @@ class LimitRule(RuleBase):
 
 
 class SmoothedRule(RuleBase):
-    mean_over: int = Field(1, ge=1, le=1000, description="Compare the mean of so many last values.")
+    mean_over: int = Field(1, ge=1, le=1000, description="Compare the mean of this many last values.")
 
 
 class BaselineRule(LimitRule):
     baseline: int = Field(
-        10, ge=1, le=1000, description="First readings, whose mean is the baseline; they raise nothing."
+        10, ge=1, le=1000, description="Number of first readings, whose mean is the baseline; they raise no alert."
     )
 
 
@@ -190,13 +190,13 @@ class FallsFromBestConfig(SmoothedRule, ScaledRule, WindowRule, FloorRule):
     condition = "below {limit} × its best"
     kind: Literal["falls_from_best"] = "falls_from_best"
     limit: Share = Field(description="Share of the best mean.")
-    window: int = Field(10, ge=1, le=1000, description="Readings in a row that the best mean is of.")
+    window: int = Field(10, ge=1, le=1000, description="Readings in a row over which the best mean is taken.")
     floor: float = Field(0.0, ge=0, description="Smallest best mean from which a fall counts. 0: any.")
     beyond_noise: bool = Field(
         False,
-        description="Of a rate: only falls whose 99% interval is below 0 count, with the groups of a step as "
+        description="For a rate: only falls whose 99% interval is below 0 count, with the groups of a step as "
         "trials. For a best of fewer readings than the window the level is adjusted for the number of readings. "
-        "Steps that do not report their groups count all falls.",
+        "On steps that do not report their groups, all falls count.",
     )
 
 

@@ -26,7 +26,9 @@ from engine.environments.spaces import AnyText
 
 class CountdownParameters(EnvironmentParameters):
     fewest_numbers: int = Field(3, ge=2, le=5, description="Fewest numbers of a problem.")
-    most_numbers: int = Field(4, ge=2, le=5, description="Most numbers of a problem. Each one more is much harder.")
+    most_numbers: int = Field(
+        4, ge=2, le=5, description="Most numbers of a problem. Each additional one makes it much harder."
+    )
     smallest_number: int = Field(1, ge=1, le=1000, description="Smallest number that is drawn.")
     largest_number: int = Field(99, ge=1, le=1000, description="Largest number that is drawn.")
     smallest_target: int = Field(1, ge=0, le=100_000, description="Smallest target.")
@@ -35,10 +37,10 @@ class CountdownParameters(EnvironmentParameters):
         "+-", description="Operations that solve each problem, out of +-*/. An answer may use all four."
     )
     format_score: float = Field(
-        0.1, ge=-1, le=1, description="Reward of an expression with the right numbers and another value."
+        0.1, ge=-1, le=1, description="Reward of an expression with the right numbers but the wrong value."
     )
     wrong_numbers_score: float = Field(
-        0.0, ge=-1, le=1, description="Reward of an expression with other numbers. TinyZero gives 0.1, RAGEN 0."
+        0.0, ge=-1, le=1, description="Reward of an expression with the wrong numbers. TinyZero gives 0.1, RAGEN 0."
     )
     attempts: int = Field(1, ge=1, le=20, description="Expressions before the episode ends. 1 is a single turn.")
     path: str = server_file("Parquet file with columns target and nums. Blank: problems are generated.")
@@ -59,7 +61,7 @@ class CountdownParameters(EnvironmentParameters):
         if unknown or not self.operations or len(set(self.operations)) < len(self.operations):
             raise ValueError(f"operations: {self.operations!r}; give some of + - * /, each once, such as +-.")
         if self.held_out_path and not self.path:
-            raise ValueError("held_out_path: there is no path; give a file for training too, or neither.")
+            raise ValueError("held_out_path: needs path as well; give a file for training too, or neither.")
         return self
 
 

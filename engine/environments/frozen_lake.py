@@ -44,10 +44,13 @@ MOVES: tuple[Position, ...] = ((0, -1), (1, 0), (0, 1), (-1, 0))
 class FrozenLakeParameters(EnvironmentParameters):
     size: int = Field(4, ge=2, le=12, description="Rows and columns of the lake.")
     frozen_probability: float = Field(
-        0.8, gt=0.2, le=1, description="Chance that a tile is ice and no hole. Lower is harder; a path always exists."
+        0.8, gt=0.2, le=1, description="Chance that a tile is ice, not a hole. Lower is harder; a path always exists."
     )
     success_rate: float = Field(
-        1.0, ge=0, le=1, description="Chance of moving as intended; else it slips to a side. 1 never slips, 0 always."
+        1.0,
+        ge=0,
+        le=1,
+        description="Chance of moving as intended; else the player slips to a side. 1 never slips, 0 always.",
     )
     format: GridFormat = Field("grid", description="How the lake is written: symbols, coordinates, or both.")
     symbols: dict[str, str] = Field(

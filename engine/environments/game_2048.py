@@ -44,7 +44,8 @@ class Game2048Parameters(EnvironmentParameters):
         256,
         ge=8,
         le=131_072,
-        description="Tile that is a success: a power of 2. It takes about target / 2.2 moves, so 2048 about 930.",
+        description="Tile that counts as success, a power of 2. Reaching it takes about target / 2.2 moves, so about "
+        "930 for 2048.",
     )
     two_probability: float = Field(0.9, ge=0, le=1, description="Chance that a new tile is a 2; else it is a 4.")
     log_reward: bool = Field(
@@ -53,14 +54,16 @@ class Game2048Parameters(EnvironmentParameters):
     unchanged_reward: float = Field(
         0.0, ge=-10, le=0, description="Reward of a move that changes nothing. RAGEN gives -0.1 without log_reward."
     )
-    stop_at_target: bool = Field(True, description="Reaching the target ends the episode. Off: only having no move.")
+    stop_at_target: bool = Field(
+        True, description="Reaching the target ends the episode. Off: only a board without a move ends it."
+    )
     list_moves: bool = Field(True, description="The observation lists the moves that change the board.")
 
     @model_validator(mode="after")
     def _check(self) -> Game2048Parameters:
         if self.target & (self.target - 1):
             below = 1 << (self.target.bit_length() - 1)
-            raise ValueError(f"target: {self.target} is no power of 2; use {below} or {2 * below}.")
+            raise ValueError(f"target: {self.target} is not a power of 2; use {below} or {2 * below}.")
         most = 2 ** (self.size**2 + 1)
         if self.target > most:
             raise ValueError(f"target: no tile of a {self.size} x {self.size} board exceeds {most}; use that at most.")

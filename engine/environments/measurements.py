@@ -45,13 +45,13 @@ class Measurements:
     def _about_problems(self) -> str:
         if len(self.problems) == 1:
             return (
-                f"All {self.seeds} seeds have the same problem: evaluation cannot use problems that training has not."
+                f"All {self.seeds} seeds have the same problem: evaluation cannot use problems that training does not."
             )
         return f"Problems: {len(self.problems)} distinct ones over {self.seeds} seeds."
 
     def _about_solutions(self) -> str:
         if self.unknown == self.seeds:
-            return "Solutions: unknown; the environment has no solver, or it gives up."
+            return "Solutions: unknown; the environment has no solver, or the solver gives up."
         shares = [f"{len(self.lengths) / self.seeds:.0%} of problems can be solved"]
         if self.impossible:
             shares.append(f"{self.impossible / self.seeds:.0%} cannot")

@@ -16,7 +16,7 @@ from engine.environments.questions.sets import Question, QuestionSet, shipped
 
 class MetaMathQAParameters(QuestionParameters):
     most_steps: int = Field(
-        4, ge=1, le=4, description="Of the problems that ship, only those of so many steps or less."
+        4, ge=1, le=4, description="Of the bundled problems, only those with at most this many steps."
     )
 
 

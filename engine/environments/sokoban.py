@@ -48,7 +48,7 @@ MOVE_REWARD, BOX_REWARD, SOLVED_REWARD = -0.1, 1.0, 10.0
 class SokobanParameters(EnvironmentParameters):
     rows: int = Field(6, ge=5, le=12, description="Height of the room, walls included.")
     columns: int = Field(6, ge=5, le=12, description="Width of the room, walls included.")
-    boxes: int = Field(1, ge=1, le=4, description="Boxes and targets. Each one more makes it much harder.")
+    boxes: int = Field(1, ge=1, le=4, description="Boxes and targets. Each additional one makes it much harder.")
     depth: int = Field(
         10, ge=1, le=60, description="Moves played backwards from the solved room: a solution is never longer."
     )

@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\d+")
 
 class StaticParameters(QuestionParameters):
     topic: Literal["all", "arithmetic", "units", "calendar", "ordering"] = Field(
-        "all", description="Of the questions that ship, only those on one topic."
+        "all", description="Of the bundled questions, only those on one topic."
     )
 
 

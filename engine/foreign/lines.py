@@ -171,7 +171,7 @@ def _kind(data: dict[str, Any]) -> str:
         raise Refused(f"A line has one of {', '.join(FIELDS)}; this one {has}.")
     if unknown := sorted(data.keys() - FIELDS[found[0]]):
         allowed = ", ".join(sorted(FIELDS[found[0]]))
-        raise Refused(f"There is no field {unknown[0][:60]!r} beside {found[0]}; allowed are {allowed}.")
+        raise Refused(f"Field {unknown[0][:60]!r} is not allowed next to {found[0]}; allowed are {allowed}.")
     return found[0]
 
 

@@ -17,7 +17,7 @@ def read_metrics(data: dict[str, Any], names: Mapping[str, str]) -> tuple[dict[s
     """Those with a finite value, and how many have none. A name in `names` becomes ours, unless ours was sent too."""
     given = data.get("metrics")
     if not isinstance(given, dict):
-        raise Refused("metrics is no object of names and numbers.")
+        raise Refused("metrics must be an object of names and numbers.")
     found: dict[str, float] = {}
     dropped = 0
     for name, value in given.items():

@@ -41,4 +41,4 @@ def checked(model: type[Model], data: object) -> Model:
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
         given = str(first["input"])[:SHOWN]
         message = first["msg"].removeprefix("Value error, ")
-        raise Refused(f"{path}: {message}; given was {given!r}.") from None
+        raise Refused(f"{path}: {message}, got {given!r}.") from None

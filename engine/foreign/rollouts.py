@@ -121,7 +121,7 @@ def _turns(messages: list[Message]) -> list[ForeignTurn]:
         turns.append(ForeignTurn(given=given, response=message["content"]))
         given = []
     if not turns:
-        raise NoRollout("nobody responses in it: it has no message of the assistant")
+        raise NoRollout("there is no response in it: it has no message from the assistant")
     return turns
 
 

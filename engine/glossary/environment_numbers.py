@@ -73,7 +73,7 @@ QUESTIONS = (
     ),
     _share(
         "em", "exact match", "1 where the normalised answer is one of the accepted answers, else 0.",
-        bad="Falling while the F1 score does not: answers have words too many.",
+        bad="Falling while the F1 score does not: answers contain too many words.",
     ),
     _share(
         "f1", "F1 score", "Overlap of the words of the answer with those of the closest accepted answer.",
@@ -83,7 +83,7 @@ QUESTIONS = (
 SHOP = (
     _share(
         "raw_reward", "score of the purchase", "WebShop's score of what was bought, 0 without a purchase, before the "
-        "reward setting makes it a reward.", bad="Falling: purchases fit the instruction less.",
+        "reward setting turns it into a reward.", bad="Falling: purchases fit the instruction less.",
     ),
     _share(
         "purchased", "purchases", "1 where something was bought, else 0.",
@@ -91,14 +91,14 @@ SHOP = (
     ),
     _share(
         "found", "product found", "1 where the page of the goal's own product was opened, else 0.",
-        bad="Low: searches miss the product, so what is bought can only be similar.",
+        bad="Low: searches miss the product, so only a similar one can be bought.",
     ),
     _share(
-        "type_score", "type score", "How well the type of what was bought fits: a factor of the score.",
+        "type_score", "type score", "How well the type of the bought product fits: a factor of the score.",
         bad="Falling: the wrong kind of product is bought.",
     ),
     _share(
-        "attribute_score", "attribute score", "Share of the wanted attributes that what was bought has.",
+        "attribute_score", "attribute score", "Share of the wanted attributes that the bought product has.",
         bad="Falling: the instruction's properties are ignored.",
     ),
     _share(
@@ -106,7 +106,7 @@ SHOP = (
         bad="Near 0: products are bought without their options.",
     ),
     _share(
-        "price_score", "price score", "1 where what was bought costs no more than the instruction allows, else 0.",
+        "price_score", "price score", "1 where the bought product costs no more than the instruction allows, else 0.",
         bad="Falling: prices are ignored.",
     ),
 )  # fmt: skip
@@ -120,18 +120,19 @@ PROOFS = (
         bad="Rising: tactics do not fit the goals.", better="lower",
     ),
     _number(
-        "forbidden", "forbidden tactics", "Tactics with what is not allowed, such as sorry; Lean is not asked.",
+        "forbidden", "forbidden tactics", "Tactics that contain something not allowed, such as sorry; they are not "
+        "sent to Lean.",
         unit="tactics", bad="Rising: the policy looks for a way around the proof.", better="lower",
     ),
     _number(
-        "failed_checks", "failed checks", "Checks that ended without a result of Lean.", unit="checks",
+        "failed_checks", "failed checks", "Checks that ended without a result from Lean.", unit="checks",
         bad="Above 0: look at the Lean server.", better="lower",
     ),
 )  # fmt: skip
 PROGRAMS = (
     _share("passed_share", "tests passed", "Share of tests that the best program passed.", bad="Falling."),
-    _tests("wrong_answers", "wrong outputs", "Tests of the last program with another output."),
-    _tests("not_python", "syntax errors", "Tests of the last program that was no valid Python."),
+    _tests("wrong_answers", "wrong outputs", "Tests in which the last program had the wrong output."),
+    _tests("not_python", "syntax errors", "Tests in which the last program was not valid Python."),
     _tests("raised", "exceptions", "Tests in which the last program raised an exception."),
     _number(
         "timeouts",
@@ -143,7 +144,7 @@ PROGRAMS = (
     _tests("out_of_memory", "out of memory", "Tests in which the last program exceeded its memory."),
     _tests("output_overflows", "output too long", "Tests in which the last program printed more than is read."),
     _tests("killed", "killed", "Tests in which the last program's process was killed."),
-    _tests("tests_not_run", "tests not run", "Tests that were not run, as the time of all of them was over."),
+    _tests("tests_not_run", "tests not run", "Tests that were not run because the time for all tests was used up."),
 )
 
 ENTRIES = (*GAMES, *QUESTIONS, *SHOP, *PROOFS, *PROGRAMS)

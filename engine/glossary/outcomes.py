@@ -28,9 +28,9 @@ REWARD = (
     ),
     Metric(
         name="reward/within_group_std_variation", section="reward", title="Within-group reward std, variation", low=0,
-        meaning="Coefficient of variation of the within-group reward std: 0 when all groups have the same, above 1 "
-        "when "
-        "a few groups have most of it. A variance filter needs it to be high. Missing when no group has any.",
+        meaning="Coefficient of variation of the within-group reward std: 0 when all groups have the same std, above "
+        "1 when a few groups have most of it. A variance filter needs it to be high. Missing when it is 0 in every "
+        "group.",
         formula="std over groups of std(returns) / its mean over groups",
         bad="Below about 0.3: a variance filter drops groups that teach as much as those it keeps.",
     ),
@@ -124,7 +124,7 @@ ENV = (
         name="env/<tag>/fault_rate", section="env", title="<tag>: environment errors", unit="share", low=0, high=1,
         better="lower",
         meaning="Share of this environment's trajectories that ended because the environment raised an error, exceeded "
-        "a limit or returned what it must not. They are not trained on and are left out of all other means.",
+        "a limit or returned something invalid. They are not trained on and are left out of all other means.",
         formula="failed trajectories / trajectories",
         bad="Above 0: read the error of such a trajectory, and run check-env.",
     ),
@@ -219,7 +219,8 @@ ROLLOUT = (
         name="rollout/fault_rate", section="rollout", title="Environment errors", unit="share", low=0, high=1,
         better="lower",
         meaning="Share of the step's trajectories that ended because their environment raised an error, exceeded a "
-        "limit or returned what it must not. They are not trained on and are left out of means of rewards and success.",
+        "limit or returned something invalid. They are not trained on and are left out of means of rewards and "
+        "success.",
         formula="failed trajectories / trajectories",
         bad="Above 0: read the error of such a trajectory. Above stop.fault_share the run fails.",
     ),
@@ -229,7 +230,8 @@ ROLLOUT = (
         meaning="Share of the step's trajectories whose environment raised an error in close, or did not return from "
         "it in time. They are trained on like all others.",
         formula="trajectories with a failed close / trajectories",
-        bad="Above 0 for many steps: what environments hold, such as processes or connections, may not be released.",
+        bad="Above 0 for many steps: resources that environments hold, such as processes or connections, may not be "
+        "released.",
     ),
     Metric(
         name="rollout/context_full_rate", section="rollout", title="Context full", unit="share", low=0, high=1,
@@ -295,8 +297,8 @@ ROLLOUT = (
     ),
     Metric(
         name="rollout/zero_variance_share", section="rollout", title="Zero-variance groups", unit="share", low=0,
-        high=1, meaning="Share of groups whose returns are all equal. They teach nothing, except by different format "
-        "penalties.",
+        high=1, meaning="Share of groups whose returns are all equal. They teach nothing, except through differing "
+        "format penalties.",
         formula="groups with std(returns) = 0 / groups",
         bad="Above 0.6: problems are too hard or too easy, or the policy is nearly deterministic.",
     ),

@@ -65,7 +65,7 @@ SYSTEM = (
         name="system/host_cpu_share", section="system", title="Host CPU utilization", unit="share", low=0, high=1,
         meaning="Utilization of all cores by all programs of the machine over the step (/proc/stat).",
         formula="ticks that were not idle / all ticks; waiting for I/O is idle",
-        bad="Near 1 while the engine uses few cores: other programs take the machine.",
+        bad="Near 1 while the engine uses few cores: other programs use the machine.",
     ),
     Metric(
         name="system/process_cpu_cores", section="system", title="CPU cores of the engine", unit="cores", low=0,
@@ -82,9 +82,9 @@ SYSTEM = (
     ),
     Metric(
         name="system/host_memory_gb", section="system", title="Host memory", unit="GB", low=0, better="lower",
-        meaning="Memory of the machine that is not available, at the end of the step, whichever program has it.",
+        meaning="Memory of the machine that is not available, at the end of the step, whichever program uses it.",
         formula="MemTotal - MemAvailable",
-        bad="Rising while the engine's own memory does not: another program takes it.",
+        bad="Rising while the engine's own memory does not: another program uses it.",
     ),
     Metric(
         name="system/process_memory_gb", section="system", title="Memory of the engine", unit="GB", low=0,
@@ -109,13 +109,13 @@ CLUSTER = (
         name="cluster/sync_gb", section="cluster", title="Weights sent", unit="GB", low=0,
         meaning="Bytes of the policy's weights that each sampler received in the step's weight sync, in the precision "
         "in which they were sent.", bad="Together with a long time/sync: the weights go through main memory. "
-        "cluster.weight_transfer has ways from GPU to GPU.",
+        "cluster.weight_transfer offers GPU-to-GPU methods.",
     ),
     Metric(
         name="cluster/compared_samplers", section="cluster", title="Verified samplers", unit="processes", low=0,
         better="higher", meaning="Samplers whose weights have exactly the checksum of what the learner sent. "
         "Samplers with packed or sharded weights are verified by the probe only.",
-        bad="Fewer than there are samplers; a wrong checksum stops the run.",
+        bad="Fewer than the number of samplers; a wrong checksum stops the run.",
     ),
     Metric(
         name="cluster/replaced_samplers", section="cluster", title="Replaced samplers", unit="processes", low=0,

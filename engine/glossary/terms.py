@@ -30,26 +30,25 @@ TERMS = (
         key="suite",
         title="Suite",
         meaning="What models are evaluated on: environments, held-out problems of each, sampling, samples per problem "
-        "and budgets. It has versions, and a version that has been evaluated does not change any more.",
+        "and budgets. It has versions, and a version that has been evaluated no longer changes.",
     ),
     Term(
         key="comparability-key",
         title="Comparability key",
-        meaning="The hash of everything that decides whether two evaluations on a suite compare: environments and "
-        "their versions, problems, sampling, budgets and scoring. Only evaluations with the same key are ranked "
+        meaning="The hash of everything that decides whether two evaluations on a suite are comparable: environments "
+        "and their versions, problems, sampling, budgets and scoring. Only evaluations with the same key are ranked "
         "together.",
     ),
     Term(
         key="engine-slot",
         title="Engine slot",
         meaning="One of the engines that may be loaded at once (STARBOARD_MAX_PARALLEL_RUNS). A run holds its slot "
-        "from its start to its end, also while it is paused or waits to restart after a failure.",
+        "from its start to its end, including while it is paused or waiting to restart after a failure.",
     ),
     Term(
         key="queue",
         title="Queue",
-        meaning="Runs that wait for an engine slot. The next one is that with the highest priority, and of several "
-        "with the same priority users take turns, and of one user's runs the oldest is next. Moving a run sets "
-        "priorities.",
+        meaning="Runs that wait for an engine slot. The run with the highest priority is next; at the same priority, "
+        "users take turns; of one user's runs, the oldest is next. Moving a run sets priorities.",
     ),
 )

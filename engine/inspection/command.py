@@ -17,7 +17,8 @@ from engine.inspection.report import ModelReport
 def inspect_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m engine inspect-model",
-        description="Show a model's architecture, template and memory, and what refuses it. No weight is loaded.",
+        description="Show a model's architecture, template and memory, and why it cannot be used, if so. No weights "
+        "are loaded.",
     )
     parser.add_argument("path", help="directory, hub id, or name of a bundled model")
     parser.add_argument("--chat-template", type=Path, help="file with a template to use instead of the model's own")

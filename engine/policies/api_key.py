@@ -44,7 +44,7 @@ def key_from_environment(name: str | None) -> ApiKey:
     value = os.environ.get(name, "").strip() if _NAME.fullmatch(name) else ""
     if not value:
         raise ConfigError(
-            "No environment variable of the name that is given for the API key holds one.",
+            "The environment variable named for the API key is not set or is empty.",
             remedy="Set a variable to the key, and give the variable's name, such as OPENAI_API_KEY.",
         )
     if not value.isascii() or not value.isprintable() or " " in value:

@@ -78,7 +78,7 @@ def _config(path: Path) -> EnvironmentConfig:
     except ValidationError as error:
         found = problems_by_field(error, EnvironmentConfig)
         reasons = "; ".join(f"{field}: {reason}" if field else reason for field, reason in found)
-        raise ConfigError(f"{path}: {reasons}", remedy="Correct what is named.") from None
+        raise ConfigError(f"{path}: {reasons}", remedy="Correct these fields.") from None
 
 
 def _rounds(config: EnvironmentConfig, options: argparse.Namespace, seeds: range) -> Iterator[Round]:

@@ -131,8 +131,8 @@ def verdict(problems: Sequence[Problem], *, budget: int) -> Verdict:
     if not any(rollout.success for rollout in played):
         return Verdict(
             level="warn",
-            text=f"{text}, but no rollout succeeds: what differs is not success, and may be only a cost of actions. "
-            "Make the problems easier, reward parts of a solution, or start from a better model.",
+            text=f"{text}, but no rollout succeeds: the differences are not in success, and may only reflect a cost of "
+            "actions. Make the problems easier, reward parts of a solution, or start from a better model.",
         )
     lengths = [problem.length for problem in problems if problem.length is not None]
     if lengths and sum(length > budget for length in lengths) > OVER_BUDGET * len(lengths):

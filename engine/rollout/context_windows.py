@@ -83,7 +83,7 @@ class LastTurns(Section):
 
     type: Literal["last_k_turns"] = "last_k_turns"
     turns: int = Field(
-        3, ge=1, le=200, description="Turns in the window, the present one included; 1 shows no earlier turn."
+        3, ge=1, le=200, description="Turns in the window, including the current one; 1 shows no earlier turn."
     )
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:
@@ -109,7 +109,7 @@ class TurnSummary(Section):
 
     type: Literal["single_turn_summary"] = "single_turn_summary"
     turns: int = Field(
-        0, ge=0, le=200, description="Turns in the list, the present one included. 0: all turns of the episode."
+        0, ge=0, le=200, description="Turns in the list, including the current one. 0: all turns of the episode."
     )
 
     def prompt(self, context: ContextManager, system: str, past: Sequence[Past], now: State) -> Prompt:

@@ -144,7 +144,7 @@ class WebAssembly(Level):
 
 class Namespaces(Level):
     name = "namespaces"
-    title = "namespaces of our own, with resource limits and Landlock"
+    title = "Starboard's own namespaces, with resource limits and Landlock"
     remedy = "Allow user namespaces, or run as root with CAP_SYS_ADMIN, on Linux 5.13 or newer with Landlock."
 
     def unavailable(self) -> str:

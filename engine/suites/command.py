@@ -27,8 +27,8 @@ from engine.suites.store import Store
 from engine.suites.suite import MOST_SAMPLES, Suite
 from engine.suites.summary import SuiteSummary
 
-DESCRIPTION = """Evaluate a model on a suite: fixed held-out problems with fixed settings. Episodes that are in --out
-already are not played again."""
+DESCRIPTION = """Evaluate a model on a suite: fixed held-out problems with fixed settings. Episodes already in --out
+are not played again."""
 
 
 def parser() -> argparse.ArgumentParser:

@@ -75,7 +75,7 @@ def play_suite(suite: Suite, model: EvaluatedModel, policy: Policy, store: Store
         first = next(iter(store.outcomes.values()))
         raise EnvironmentFault(
             f"None of {summary.planned} episodes has a score. The first: {first.error or first.stop}.",
-            remedy="Correct that, then evaluate again; for a context that is full, take a model with a longer one.",
+            remedy="Correct that, then evaluate again; if the context was full, use a model with a longer one.",
         )
     return summary
 
@@ -118,7 +118,7 @@ class ChangedProblem(StarboardError):
 
     def __init__(self, item: SuiteItem, seed: int) -> None:
         super().__init__(
-            f"Seed {seed} of {item.name!r} starts another problem than the one that the suite has: the environment has "
+            f"Seed {seed} of {item.name!r} starts a different problem from the one in the suite: the environment has "
             "changed since.",
             remedy="Make a new version of the suite.",
         )

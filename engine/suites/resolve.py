@@ -33,9 +33,9 @@ class ItemDraft(ItemSettings):
         le=MOST_PROBLEMS,
         description="Held-out problems to draw, all different. Ignored if seeds are given.",
     )
-    first_seed: Seed = Field(FIRST_SEED, description="Seed from which on they are drawn.")
+    first_seed: Seed = Field(FIRST_SEED, description="First seed that problems are drawn from.")
     seeds: list[Seed] = Field(
-        default_factory=list, max_length=MOST_PROBLEMS, description="Seeds of the problems, in place of drawing them."
+        default_factory=list, max_length=MOST_PROBLEMS, description="Seeds of the problems, instead of drawing them."
     )
 
 
@@ -146,7 +146,7 @@ def require_held_out(suite: Suite) -> None:
         if training:
             raise ConfigError(
                 f"Suite {suite.label!r} has training problems: in {item.name!r} those of seeds {_some(training)}.",
-                remedy="Leave them out: a suite has problems only that no run trains on.",
+                remedy="Leave them out: a suite may only have problems that no run trains on.",
             )
 
 

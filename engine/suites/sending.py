@@ -71,7 +71,7 @@ class _Sender:
             first = answer["rejected"][0]["reason"]
             raise SendingFailed(
                 f"The site rejected {answer['rejected_count']} episodes. The first: {first}",
-                remedy="Update the site and this installation to one version.",
+                remedy="Update the site and this installation to the same version.",
             )
 
     def post(self, path: str, body: bytes, media: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class _Sender:
                 time.sleep(min(8.0, 0.25 * 2**attempt))
         raise SendingFailed(
             f"{self.address} did not answer in {RETRIES + 1} attempts: {problem}.",
-            remedy="Check that the site runs, then give the command again: it sends what is missing.",
+            remedy="Check that the site is running, then run the command again: it sends what is missing.",
         )
 
 

@@ -165,4 +165,4 @@ def _check_distinct(values: Sequence[Value]) -> None:
     labels = [label_of(value) for value in values]
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise ValueError(f"{twice[:60]!r} is there twice. Give each once.")
+        raise ValueError(f"{twice[:60]!r} is listed twice. Give each once.")

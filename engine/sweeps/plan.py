@@ -23,11 +23,15 @@ Seed = int
 class Pruning(Section):
     """Which configurations end before their last step. `engine.sweeps.pruning` decides."""
 
-    median: bool = Field(True, description="One that is below the median of the others at the same step.")
-    collapse: bool = Field(True, description="One with a run whose verdict is that it collapsed.")
+    median: bool = Field(
+        True, description="End a configuration that is below the median of the others at the same step."
+    )
+    collapse: bool = Field(True, description="End a configuration with a run whose verdict is collapsed.")
     first: int = Field(10, ge=1, le=100_000, description="The first step after which configurations are compared.")
     every: int = Field(10, ge=1, le=100_000, description="Steps between comparisons.")
-    fewest: int = Field(4, ge=2, le=100, description="Other configurations at that step, before any is compared.")
+    fewest: int = Field(
+        4, ge=2, le=100, description="Other configurations that must have reached a step before any is compared there."
+    )
 
     @model_validator(mode="after")
     def _check_any(self) -> Pruning:
@@ -46,8 +50,10 @@ class SweepPlan(Section):
         "(scrambled Sobol sequence). tpe: draws that follow the results so far (tree-structured Parzen estimator).",
     )
     points: int = Field(16, ge=1, le=MOST_RUNS, description="Configurations to draw; not used by a grid.")
-    objective: Objective = Field("success", description="What an adaptive search maximises, mean over the seeds.")
-    pruning: Pruning | None = Field(None, description="Not of a grid, whose effects need every run.")
+    objective: Objective = Field(
+        "success", description="What an adaptive search maximises, as the mean over the seeds."
+    )
+    pruning: Pruning | None = Field(None, description="Not available for a grid, whose effects need every run.")
     sweep_seed: int = Field(1, ge=0, le=LARGEST_SEED, description="Seed of draws and of the order of runs.")
     seeds: list[Seed] = Field(default_factory=lambda: [1, 2, 3], min_length=1, max_length=MOST_SEEDS)
 
@@ -55,7 +61,7 @@ class SweepPlan(Section):
     @classmethod
     def _check_seeds(cls, seeds: list[Seed]) -> list[Seed]:
         if len(set(seeds)) != len(seeds):
-            raise ValueError("a seed is there twice. Give each once.")
+            raise ValueError("a seed is listed twice. Give each once.")
         if not all(0 <= seed <= LARGEST_SEED for seed in seeds):
             raise ValueError(f"must be from 0 to {LARGEST_SEED}.")
         return seeds
@@ -64,7 +70,7 @@ class SweepPlan(Section):
     def _check_across_axes(self) -> SweepPlan:
         names = [axis.name for axis in self.axes]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"axes: {twice!r} is there twice. Give each its own name.")
+            raise ValueError(f"axes: {twice!r} is used twice. Give each its own name.")
         seen: set[str] = set()
         for axis in self.axes:
             if shared := sorted(seen & axis.fields):
@@ -73,7 +79,7 @@ class SweepPlan(Section):
         self._check_size()
         if self.pruning is not None and self.method == "grid":
             raise ValueError(
-                "pruning: a grid has none, as the effects of its axes need every run. Draw configurations."
+                "pruning: not available for a grid, as the effects of its axes need every run. Draw configurations."
             )
         if self.method == "tpe" and not self.axes:
             raise ValueError("method: an adaptive search needs an axis. Add one.")

@@ -59,7 +59,7 @@ def _why(damaged: dict[str, str], saved: bool, steps: int) -> str:
         why = "All checkpoints of this run are missing."
     else:
         why = "This run has saved no checkpoint."
-    return f"{why} To begin again at step 0 would discard the record of {steps} steps."
+    return f"{why} Starting again at step 0 would discard the record of {steps} steps."
 
 
 def _listed(damaged: dict[str, str]) -> str:

@@ -246,5 +246,6 @@ def explain_format_changes(total_steps: int) -> str:
         f"{100 * CUT_OFF_GAIN:.0f} percentage points more responses cut off; well-formed responses below "
         f"{PARSE_FACTOR:.0%} of the start; {100 * INVALID_GAIN:.0f} percentage points more responses with an unknown "
         f"action; turns by a factor of {TURNS_FACTOR:g}. The limits of parse failures and unknown actions are those "
-        "that predicted most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are ours."
+        "that predicted most collapses with fewest false alarms in 22 recorded runs of RAGEN; the others are "
+        "Starboard's own."
     )

@@ -160,7 +160,7 @@ def _early(facts: Facts) -> Labelled:
     course = facts.course
     if facts.ended:
         count = "1 step is" if course.steps == 1 else f"{course.steps} steps are"
-        return Labelled("too_short", f"{count} too few for a trend, which takes {2 * TREND_STEPS}.")
+        return Labelled("too_short", f"{count} too few for a trend, which needs {2 * TREND_STEPS}.")
     until = f"trend can be read from step {2 * TREND_STEPS} on"
     std = mean_of(course.recent, REWARD_STD)
     if course.steps < 2 or std == 0 or not course.recent_mean(SUCCESS):

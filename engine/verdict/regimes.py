@@ -185,7 +185,7 @@ def explain_borders(borders: RegimeBorders, rule: RegimeRule, per: Per) -> str:
     )
     return (
         "The four regimes are those of RAGEN v2 (arXiv 2604.06268), which gives no numbers for where they end. The "
-        f"borders are ours, relative to this run's own start. MI / ln N: {borders.mutual_information:.3g}, "
+        f"borders are Starboard's own, relative to the start of this run. MI / ln N: {borders.mutual_information:.3g}, "
         f"{rule.mi_share:.0%} of {start} ({borders.first_mutual_information:.3g}{floor}). "
         f"H(Z|X): {borders.entropy:.3g} {UNITS[per]}, {rule.entropy_share:.0%} of {start} "
         f"({borders.first_entropy:.3g}). {source} Entropy blow-up begins at {ENTROPY_BLOW_UP:g} times the start "

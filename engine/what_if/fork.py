@@ -117,9 +117,7 @@ def _edited_response(request: WhatIfRequest, turn: Record, context: ContextManag
         text = f"{thought}<answer>{text}</answer>"
     ids = [*context.encode_text(text.removeprefix(context.opener)), context.turn_end]
     if len(ids) > room:
-        raise ConfigError(
-            f"The response has {len(ids)} tokens, and a response here has {room} at most.", remedy="Shorten it."
-        )
+        raise ConfigError(f"The response has {len(ids)} tokens; at most {room} are allowed here.", remedy="Shorten it.")
     return Response(row=0, ids=ids, logprobs=[0.0] * len(ids), entropies=[0.0] * len(ids), ended=True)
 
 

@@ -70,7 +70,7 @@ def test_suites_are_defined_shown_and_revised_in_a_shell(shell: Path, capsys: py
     assert main(["suites", "show", "arms", "--toml"]) == 0
     assert capsys.readouterr().out == file.read_text()
     assert main(["suites", "create", str(file), "--revises", "arms"]) == 1
-    assert "The definition is that of the newest version" in capsys.readouterr().err
+    assert "The definition is the same as that of the newest version" in capsys.readouterr().err
     assert main(["suites", "evaluate", "arms", "--directory", "tiny", "--json"]) == 0  # freezes it
     file.write_text(file.read_text() + "temperature = 1.0\n")
     assert main(["suites", "create", str(file), "--revises", "arms"]) == 0

@@ -105,7 +105,7 @@ def test_a_browser_without_notifications_shows_a_note_and_keeps_drawing(page: Pa
     expect(page.locator("#alert-list")).to_contain_text("It fell.")
     page.evaluate("localStorage.setItem('starboard-notify', 'off')")  # the initial state of a browser
     page.click("#browser-notify")
-    expect(page.locator("#browser-notify-note")).to_contain_text("This browser lets no page show notifications")
+    expect(page.locator("#browser-notify-note")).to_contain_text("Pages cannot show notifications in this browser")
     expect(page.locator("#browser-notify")).to_be_hidden()
 
 

@@ -103,7 +103,7 @@ def test_diagnostics_of_a_long_run_are_shown_at_the_steps_of_their_measurement(p
     field.press("Enter")
     expect(field).to_have_value("3001")
     expect(page.locator("#collapse-scrubber .scrubber-note")).to_have_text(
-        "Step 3000 has no data: this is the nearest that has."
+        "Step 3000 has no data: this is the nearest step with data."
     )
     # one step in six thousand, which the mean of its bucket would have hidden
     expect(page.locator("#collapse-map .regime-now")).to_have_text("step 3001")

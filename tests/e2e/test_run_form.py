@@ -134,7 +134,7 @@ def test_a_setting_is_found_by_words_of_its_name_or_description(page: Page) -> N
     expect(page.locator("[name='loss.kl_coefficient']")).to_be_hidden()
     expect(page.locator("[name='checkpoint.every']")).to_be_hidden()
     page.get_by_label("Find a setting").fill("no such words")
-    expect(page.get_by_text("No setting has these words")).to_be_visible()
+    expect(page.get_by_text("No setting contains these words")).to_be_visible()
     page.get_by_label("Find a setting").fill("")
     expect(clip).to_be_hidden()  # its section is closed as before
     section.locator("summary").click()
@@ -158,7 +158,7 @@ def test_an_error_is_linked_from_the_head_of_the_form_to_its_field(page: Page) -
 
 def test_a_preset_of_ones_own_is_saved_and_chosen(page: Page) -> None:
     page.get_by_label("Groups (problems per step)").fill("9")
-    page.get_by_text("Save as a preset of yours").click()
+    page.get_by_text("Save as your own preset").click()
     page.get_by_label("Name of the preset").fill("nine groups")
     with page.expect_navigation():
         page.get_by_role("button", name="Save preset").click()

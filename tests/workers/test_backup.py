@@ -122,7 +122,7 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
         (tmp_path / "about.txt").write_text(json.dumps({}))
         archive.add(tmp_path / "about.txt", arcname="about.txt")
     assert "cannot be read" in site.manage("restore", str(tmp_path / "text"), check=False).stderr
-    assert "no backup" in site.manage("restore", str(tmp_path / "other.tar"), check=False).stderr
+    assert "not a backup" in site.manage("restore", str(tmp_path / "other.tar"), check=False).stderr
 
 
 @pytest.mark.slow

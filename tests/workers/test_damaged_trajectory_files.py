@@ -105,7 +105,7 @@ def test_a_record_that_cannot_be_stored_loses_only_itself(
     write_trajectory_file(run.directory / FILE, records)
     Bridge(run, 1).drain()
     assert sorted(run.trajectories.values_list("member", flat=True)) == [0, 2]
-    assert ["it is no whole record" in why for _, _, why in losses(run)] == [True]
+    assert ["it is not a complete record" in why for _, _, why in losses(run)] == [True]
 
 
 def test_losses_above_a_checkpoint_are_removed_with_their_attempt(run: Run) -> None:

@@ -37,7 +37,7 @@ def own_data_dir(settings: Settings, tmp_path: Path) -> None:
 
 def test_without_a_worker_the_reason_is_named(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_calls, "TAKEN_SECONDS", 0.3)
-    with pytest.raises(CallFailed, match=r"No worker took this up within 0\.3 s") as failed:
+    with pytest.raises(CallFailed, match=r"No worker picked this up within 0\.3 s") as failed:
         calls.ask("lengths", LAKE)
     assert failed.value.unasked
 

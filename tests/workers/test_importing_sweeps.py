@@ -132,7 +132,7 @@ def test_the_command_reads_a_definition_and_says_what_is_missing(folder: Path, t
     )
     call_command("import_sweep", str(file), runs=folder, name="mine")
     assert Sweep.objects.get().name == "mine"
-    with pytest.raises(CommandError, match="no sweep that ships"):
+    with pytest.raises(CommandError, match="nor a bundled sweep"):
         call_command("import_sweep", "nope", runs=folder)
     with pytest.raises(NothingFound, match="has no finished run of this sweep"):
         import_sweep(DEFINITION, tmp_path)

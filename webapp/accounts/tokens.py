@@ -72,7 +72,7 @@ def check_token(text: str) -> PersonalToken | Refused:
     """The token that a request has sent, whose use is recorded."""
     body = text[len(PREFIX) : -CHECKSUM]
     if not text.startswith(PREFIX) or len(text) != LENGTH or text[-CHECKSUM:] != checksum(body):
-        return Refused(error="The Authorization header has no token of Starboard: it is mistyped or cut off")
+        return Refused(error="The Authorization header contains no Starboard token: it is mistyped or cut off")
     found = PersonalToken.objects.select_related("user").filter(digest=digest(text)).first()
     if found is None or not found.user.is_active:
         return Refused(error="The token is unknown")

@@ -53,17 +53,17 @@ def why_no_address(url: str) -> str:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        return f"This is no address: {error}."
+        return f"This is not an address: {error}."
     if parts.scheme not in ("https", "http") or not parts.hostname:
         return "Give an address that begins with https://."
     if parts.username is not None or parts.password is not None:
         return "An address with a name or password in it is not called: the signature identifies the sender."
     if any(ord(letter) < 33 or ord(letter) > 126 for letter in url):
-        return "Write the address in plain ASCII, without blanks."
+        return "Write the address in plain ASCII, without spaces."
     if port == 0:
         return "There is no port 0."
     if parts.scheme == "http" and not _own_networks():
-        return "Give an https address: without TLS anyone on the way reads the alerts."
+        return "Give an https address: without TLS anyone on the way can read the alerts."
     return ""
 
 
@@ -95,7 +95,9 @@ def send(url: str, secret: str, message_id: str, body: bytes, *, seconds: float 
             return Answer(error=f"No answer within {seconds:g} seconds.")
         except OSError as error:
             late = not watchdog.is_alive()
-            return Answer(error=f"No answer within {seconds:g} seconds." if late else f"It broke off: {error}.")
+            return Answer(
+                error=f"No answer within {seconds:g} seconds." if late else f"The connection broke off: {error}."
+            )
         finally:
             watchdog.cancel()
             line.close()

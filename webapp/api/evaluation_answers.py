@@ -61,7 +61,7 @@ class ItemAnswer(BaseModel):
     mean_turns: float | None
     turns: int
     actions: int
-    tokens: int | None = Field(description="That were sampled; null if they are not known.")
+    tokens: int | None = Field(description="Tokens that were sampled; null if not known.")
     prompt_tokens: int | None
     responses: int
     malformed: int
@@ -76,7 +76,7 @@ class EvaluationAnswer(BaseModel):
     id: int
     suite: str
     version: int
-    samples: int | None = Field(description="Per problem, in place of the suite's; null for the suite's own.")
+    samples: int | None = Field(description="Samples per problem, instead of the suite's; null for the suite's own.")
     key: str = Field(description="Comparability key: only evaluations with the same one are ranked together.")
     state: JobState
     message: str

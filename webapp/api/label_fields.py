@@ -29,7 +29,8 @@ Project = Annotated[
     Text,
     Field(
         max_length=LONGEST_NAME,
-        description="The name or slug of the project; one that you do not know of is created. Empty for the usual one.",
+        description="The name or slug of the project; a name that matches none of yours creates one. Empty for your "
+        "usual one.",
     ),
 ]
 Notes = Annotated[Text, Field(max_length=LONGEST_NOTES, description="Shown on the run's page.")]

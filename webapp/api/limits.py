@@ -53,7 +53,7 @@ def spend(token: PersonalToken, scope: Scope) -> Allowance:
     if used > quota:
         raise Problem(
             429,
-            f"The token {token.name!r} has made its {quota} requests of scope {scope.value!r} in this minute",
+            f"The token {token.name!r} has used its {quota} requests of scope {scope.value!r} in this minute",
             f"Wait {seconds} s, as Retry-After says.",
             headers={"Retry-After": str(seconds), **allowance.headers()},
         )

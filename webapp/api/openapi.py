@@ -26,14 +26,14 @@ ABOUT = (
     "Send a personal token as `Authorization: Bearer sb_…`; create one on the page API tokens. A browser may send the "
     "cookie of a sign-in instead, and then needs the CSRF token in `X-CSRFToken` for POST. A token may make a number "
     "of requests a minute, which `RateLimit-Policy` and `RateLimit` say; after that the status is 429, and "
-    "`Retry-After` says how many seconds to wait. Errors have what is wrong in `error` and what to do in `remedy`."
+    "`Retry-After` says how many seconds to wait. Errors say what is wrong in `error` and what to do in `remedy`."
 )
 KEY = {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"}
 GENERAL = {
     400: "The query or the body cannot be read.",
     401: "The token or the sign-in is missing or not valid.",
     403: "The token lacks the scope, or a browser's request the CSRF token.",
-    429: "The token has made its requests of this minute.",
+    429: "The token has used up its requests for this minute.",
 }
 OF_BODY = {413: "The body is too large.", 422: "`errors` has the reasons by field of the body."}
 
@@ -149,7 +149,7 @@ def _problems(one: Endpoint) -> Schema:
     for name in one.rows:
         found[404] = f"There is no such {PATH_ROWS[name].parameter}."
     if one.numbers:
-        found[404] = "There is none of this number."
+        found[404] = "There is none with this number."
     if one.method == "POST":
         found |= OF_BODY
     found |= one.problems

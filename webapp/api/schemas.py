@@ -65,7 +65,8 @@ class RunSummary(BaseModel):
     wait_reason: str = Field(description="What a queued run waits for.")
     requested: Request
     unheld: bool = Field(
-        description="No worker supervises the run at the moment: its engine goes on, and what is known of it is behind."
+        description="No worker supervises the run at the moment: its engine continues, and what is shown of it is out "
+        "of date."
     )
     step: int
     total_steps: int
@@ -107,7 +108,7 @@ class Status(BaseModel):
     reason: str
     icon: str
     summary: str
-    alert: int | None = Field(description="The `seq` of the alert that it stands on.")
+    alert: int | None = Field(description="The `seq` of the alert that it is based on.")
 
 
 class ChangedSetting(BaseModel):

@@ -20,7 +20,7 @@ from webapp.runs.models import ListedRun, Run
 MOST_RUNS = 300
 MOST_FIELDS = 24  # in the table; parallel coordinates have the first of them
 FEWEST_RUNS = 3
-SAME_SETTINGS = "These runs have the same settings but for their seeds: nothing differs that the outcome could go with."
+SAME_SETTINGS = "These runs differ in their seeds only: there is no setting to relate the outcome to."
 SEED = 1  # of resampling: the same runs give the same intervals
 
 
@@ -153,4 +153,4 @@ def _first_outcome(runs: Sequence[Run]) -> str:
 
 def _too_few(count: int, title: str) -> str:
     have = "No run has" if not count else f"{count} run{'' if count == 1 else 's'} {'has' if count == 1 else 'have'}"
-    return f"{have} “{title}”; what it goes with needs {FEWEST_RUNS} runs or more."
+    return f"{have} “{title}”; importance needs {FEWEST_RUNS} runs or more."

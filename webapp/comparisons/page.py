@@ -67,7 +67,7 @@ def read_view(query: QueryDict) -> View:
     labels = [*label_fields(runs), *(axis for axis in axis_fields(runs) if axis.label not in known)]
     group = next((one for one in (*labels, *settings) if one.key == query.get("group")), None)
     if query.get("group") and group is None and runs:
-        selection.notes.append(f"These runs have no different {query['group'][:80]!r}, so they are not grouped by it.")
+        selection.notes.append(f"These runs do not differ in {query['group'][:80]!r}, so they are not grouped by it.")
     metrics = [part for part in query.get("metrics", "").split(",") if part] or first_metrics(runs)
     band = query.get("band", "")
     return View(

@@ -56,7 +56,7 @@ def why_no_name(name: str, definition: EnvironmentDefinition | None) -> str:
     if definition:
         taken = taken.exclude(pk=definition.pk)
     if taken.exists():
-        return f"There is an environment called {name} already. Choose another name, or edit that one."
+        return f"There is already an environment called {name}. Choose another name, or edit that one."
     return ""
 
 

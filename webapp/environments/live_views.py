@@ -39,7 +39,7 @@ def play(request: HttpRequest) -> HttpResponse:
     """The episode of `seed` after each `response` of the request, in order."""
     responses = request.POST.getlist("response")
     if any(len(response) > LONGEST_RESPONSE for response in responses):
-        return _refused({"response": [f"A response may have {LONGEST_RESPONSE} characters. Shorten it."]})
+        return _refused({"response": [f"A response may have at most {LONGEST_RESPONSE} characters. Shorten it."]})
     return _answer(request, "play", responses=[response.replace("\r\n", "\n") for response in responses])
 
 

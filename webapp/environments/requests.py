@@ -41,7 +41,9 @@ def checked(
     if reason := refused_class(data.get("kind"), user):
         raise Refused({"config.kind": reason})
     if current is not None and data.get("kind") != current.kind:
-        raise Refused({"config.kind": f"It is {current.kind!r} and stays so; define another environment."})
+        raise Refused(
+            {"config.kind": f"The kind is {current.kind!r} and cannot be changed; define another environment."}
+        )
     try:
         config = EnvironmentConfig.model_validate({**data, "tag": current.tag if current else tag_for(name)})
         kind = environment_class(config.kind)

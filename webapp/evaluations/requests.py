@@ -20,7 +20,7 @@ from workers.app import app
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 1.5
-NO_QUEUE = "The queue cannot be reached, so no worker can evaluate. Check that Redis runs, then try again."
+NO_QUEUE = "The queue cannot be reached, so no worker can evaluate. Check that Redis is running, then try again."
 NO_WORKER = "No worker answers, so nothing would evaluate the checkpoint. Start one with `python -m workers`."
 
 

@@ -40,5 +40,5 @@ def once(request: HttpRequest, act: Callable[[], str]) -> str:
     except IntegrityError:
         if (earlier := same.first()) is None:  # something else than the token
             raise
-    messages.info(request, "This form had been submitted already, so nothing was added. Open a new one for another.")
+    messages.info(request, "This form was already submitted, so nothing was added. Open a new form to submit another.")
     return str(earlier.answer["address"])

@@ -51,7 +51,8 @@ def identity_providers() -> dict[str, IdentityProvider]:
     if social and not environ.comma_separated("STARBOARD_SIGN_IN_DOMAINS"):
         raise ImproperlyConfigured(
             "STARBOARD_SOCIAL_PROVIDERS is set and STARBOARD_SIGN_IN_DOMAINS is not, so that anyone with an account "
-            "there could sign in. Give the domains of e-mail addresses that may, such as example.org, or * for all."
+            "there could sign in. Give the domains of e-mail addresses that may sign in, such as example.org, or * "
+            "for all."
         )
     return found
 

@@ -53,7 +53,7 @@ def progress(request: HttpRequest, pk: int) -> HttpResponse:
 def stop(request: HttpRequest, pk: int) -> HttpResponse:
     found = _import(pk, needs=Role.EDITOR)
     if not uploads.stop(found, request.user):
-        messages.warning(request, "There is nothing to stop: the import is over.")
+        messages.warning(request, "There is nothing to stop: the import has ended.")
     return redirect("imports:detail", found.pk)
 
 

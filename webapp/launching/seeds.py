@@ -28,7 +28,9 @@ def seeds_of(text: str) -> list[int]:
 
 def _seed(text: str, part: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text[:9]) > LARGEST or len(text) > 6:
-        raise ValueError(f"{part[:40]!r} is no seed. Use whole numbers up to {LARGEST}, such as 1, or 1-3, or 1, 5, 9.")
+        raise ValueError(
+            f"{part[:40]!r} is not a seed. Use whole numbers up to {LARGEST}, such as 1, or 1-3, or 1, 5, 9."
+        )
     return int(text)
 
 

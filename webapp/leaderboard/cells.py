@@ -29,7 +29,7 @@ def cell(row: Row, column: Column) -> Cell:
     found = row.estimate(column)
     if found is None:
         if column.key in ("half", "half_hours") and row.entry.half_known and row.seeds == 1:
-            return Cell(text=NEVER, title="No evaluation of the run had 50% success.")
+            return Cell(text=NEVER, title="No evaluation of the run reached 50% success.")
         return Cell(text=UNKNOWN, title="Not known")
     unit = "" if column.unit != "hours" else row.entry.device
     is_known = found.low is not None and found.high is not None and column.key != "seen"

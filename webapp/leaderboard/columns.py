@@ -109,7 +109,7 @@ def _all() -> list[Column]:
             field="seen",
             unit="share",
             ascending=True,
-            meaning="Share of episodes whose problem training had, so that they are not held out.",
+            meaning="Share of episodes whose problem was trained on, so that they are not held out.",
         ),
         Column(
             key="updates",
@@ -163,7 +163,7 @@ def _all() -> list[Column]:
             unit="hours",
             ascending=True,
             show="cost",
-            meaning="Device-hours to the first evaluation with 50% success, likewise.",
+            meaning="Device-hours to the first evaluation with 50% success on the run's own held-out problems.",
         ),
     ]
 

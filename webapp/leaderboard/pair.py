@@ -84,12 +84,12 @@ def read_pair(first: Entry, other: Entry, measure: Column = COLUMNS["success"]) 
         return page
     found = problem_scores([first.pk, other.pk], measure)
     if len(found.entries) < 2:
-        page.why_not = [f"{measure.title.lower()} problem by problem is not known of one of them"]
+        page.why_not = [f"{measure.title.lower()} problem by problem is not known for one of them"]
         return page
     pairs = found.of([0]).compared(found.of([1]))
     page.shared, page.ahead, page.behind = (int(pairs[index][0, 0]) for index in (4, 5, 6))
     if np.isnan(pairs.difference[0, 0]):
-        page.why_not = ["fewer than two problems have a score of both"]
+        page.why_not = ["fewer than two problems have a score in both"]
         return page
     page.difference, page.low, page.high, page.p = (float(pairs[index][0, 0]) for index in range(4))
     page.same = page.shared - page.ahead - page.behind

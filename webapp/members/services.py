@@ -55,7 +55,9 @@ def change(project: Project, user: User, *, name: str, description: str) -> None
 def delete(project: Project, user: User) -> None:
     """Of a project to which nothing belongs."""
     if project.is_default:
-        raise Refused("The first project of an installation stays: what names no other belongs to it.")
+        raise Refused(
+            "The first project of an installation cannot be deleted: what names no other project belongs to it."
+        )
     try:
         with transaction.atomic():
             project.delete()

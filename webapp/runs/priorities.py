@@ -19,7 +19,7 @@ def priority_number(name: str) -> int:
     for known, number in NUMBERS.items():
         if name == known:
             return number
-    raise ValueError(f"{name[:40]!r} is no priority. Use {', '.join(NAMES[:-1])} or {NAMES[-1]}.")
+    raise ValueError(f"{name[:40]!r} is not a priority. Use {', '.join(NAMES[:-1])} or {NAMES[-1]}.")
 
 
 def priority_name(number: int) -> PriorityName:

@@ -60,7 +60,9 @@ def save(
             return _add(row, document, text, number=1)
         latest = Suite.objects.select_for_update().get(pk=suite.pk).latest
         if latest.parsed() == document.model_copy(update={"version": latest.number}):
-            raise WrongFields({"": "The definition is that of the newest version. Change it, or evaluate that one."})
+            raise WrongFields(
+                {"": "The definition is the same as that of the newest version. Change it, or evaluate that version."}
+            )
         record_of(suite, owner, "edit")
         if latest.frozen_at is None:
             latest.delete()

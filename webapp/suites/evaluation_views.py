@@ -94,7 +94,7 @@ def control(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         if action == "stop":
             if not services.stop(found, request.user):
-                messages.warning(request, "There is nothing to stop: it is over.")
+                messages.warning(request, "There is nothing to stop: the evaluation has ended.")
         elif action == "resume":
             services.resume(found, request.user)
         elif action == "again":

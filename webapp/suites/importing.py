@@ -76,7 +76,7 @@ def begin(
     of_suite = readable(Suite.objects.filter(name=suite)).first()
     found = of_suite.versions.filter(number=version).first() if of_suite is not None else None
     if found is None:
-        raise Refused(f"This site has no suite {suite[:60]!r} of version {version}. Define it here first.")
+        raise Refused(f"This site has no version {version} of the suite {suite[:60]!r}. Define it here first.")
     document = found.parsed().with_samples(samples)
     ours = conditions_of(document)
     if key_of(ours) != key:

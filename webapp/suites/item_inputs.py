@@ -61,7 +61,7 @@ def seeds_of(text: str) -> list[int]:
         first, dash, last = part.partition("-")
         low, high = whole_number(first), whole_number(last if dash else first)
         if low is None or high is None or high < low:
-            raise ValueError(f"{part[:40]!r} is no seed. Write whole numbers, such as 1, 5, 9 or 100-163.")
+            raise ValueError(f"{part[:40]!r} is not a seed. Write whole numbers, such as 1, 5, 9 or 100-163.")
         if high - low > 100_000 or len(found) > 100_000:
             raise ValueError(f"{part[:40]!r} has too many seeds. Give fewer, or draw problems by their count.")
         found += range(low, high + 1)

@@ -133,7 +133,7 @@ def _endpoint(data: Mapping[str, str], user: User | AnonymousUser | None) -> Fie
     variable = data.get("key_variable", "")
     if variable and variable not in settings.STARBOARD_ENDPOINT_KEYS:
         raise Refused(
-            f"API key: {variable[:60]!r} is none of STARBOARD_ENDPOINT_KEYS, the variables that may be sent to an "
+            f"API key: {variable[:60]!r} is not in STARBOARD_ENDPOINT_KEYS, the variables that may be sent to an "
             f"endpoint ({', '.join(settings.STARBOARD_ENDPOINT_KEYS) or 'none'})."
         )
     return {

@@ -71,7 +71,11 @@ def extend_sweep(request: HttpRequest, pk: int) -> HttpResponse:
     except (Refused, ValueError) as error:
         messages.warning(request, f"Nothing was added. {_plain(error)}")
     else:
-        word = f"{added} run{'' if added == 1 else 's'} added." if added else "Nothing was added: all of it is there."
+        word = (
+            f"{added} run{'' if added == 1 else 's'} added."
+            if added
+            else "Nothing was added: the sweep has all of it already."
+        )
         messages.info(request, word)
     return redirect("sweeps:detail", sweep.pk)
 

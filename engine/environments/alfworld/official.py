@@ -36,7 +36,8 @@ def find_games(data: str, split: Split, evaluation: Evaluation, tasks: tuple[Tas
     if not files:
         raise ConfigError(
             f"There is no game.tw-pddl of these tasks in {root / folder}.",
-            remedy="Set data to the directory that has train, valid_seen and valid_unseen; alfworld-download makes it.",
+            remedy="Set data to the directory that contains train, valid_seen and valid_unseen; alfworld-download "
+            "makes it.",
         )
     return files
 

@@ -53,14 +53,18 @@ METRICS = {
 
 
 class DeepCoderParameters(EnvironmentParameters):
-    path: str = server_file("A .jsonl or .parquet file with DeepCoder's or LiveCodeBench's columns; empty: ours.")
+    path: str = server_file(
+        "A .jsonl or .parquet file with DeepCoder's or LiveCodeBench's columns; empty: the bundled tasks."
+    )
     held_out_path: str = server_file(
         "A second file for evaluation. Without it, every fifth task of the first is held out."
     )
     reward: Literal["fraction", "all_or_nothing"] = Field(
         "fraction", description="The share of tests passed, or 1 only if all are."
     )
-    max_tests: int = Field(15, ge=1, le=1000, description="Tests of a task that are run, those with longest inputs.")
+    max_tests: int = Field(
+        15, ge=1, le=1000, description="Tests of a task that are run, those with the longest inputs."
+    )
     seconds_per_test: float = Field(4.0, gt=0, le=60, description="Time limit of one test.")
     total_seconds: float = Field(30.0, gt=0, le=600, description="Time limit of all tests of an answer.")
     memory_mb: int = Field(512, ge=64, le=65536, description="Memory limit of a process of the answer, in MiB.")
@@ -183,7 +187,8 @@ class DeepCoder(Environment):
                 return results
         error = next(one.error for one in results if one.outcome is Outcome.SANDBOX_FAILED)
         raise EnvironmentUnavailable(
-            f"The sandbox {self.level.name} stopped working: {error}", remedy="Check the memory and the processes here."
+            f"The sandbox {self.level.name} stopped working: {error}",
+            remedy="Check memory and processes on this machine.",
         )
 
     def _info(self, *, valid: bool, effective: bool) -> Info:

@@ -45,12 +45,12 @@ class GymnasiumParameters(EnvironmentParameters):
     )
     success: Success = Field(
         "auto",
-        description="What a successful episode ends with. terminated: any end that is no time limit. positive_reward: "
-        "an end with a reward above 0. return: a return of success_return or more. auto: what is known for the id, "
-        "else positive_reward.",
+        description="What a successful episode ends with. terminated: any end other than a time limit. "
+        "positive_reward: an end with a reward above 0. return: a return of success_return or more. auto: what is "
+        "known for the id, else positive_reward.",
     )
     success_return: float | None = Field(
-        None, description="return: the least return of a success. Empty: the id's registered threshold."
+        None, description="return: the minimum return that counts as success. Empty: the id's registered threshold."
     )
     max_steps: int = Field(
         0, ge=0, le=100_000, description="Actions after which the episode is truncated. 0: the id's registered limit."

@@ -39,27 +39,32 @@ RANDOM_TACTICS = ("simp", "rfl", "omega", "intro h", "constructor", "assumption"
 
 
 class LeanParameters(EnvironmentParameters):
-    path: str = server_file("A .jsonl, .json or .parquet file with miniF2F's columns; empty: our theorems.")
+    path: str = server_file("A .jsonl, .json or .parquet file with miniF2F's columns; empty: the bundled theorems.")
     checker: Literal["server", "local"] = Field(
         "server",
         description="A Lean server over HTTP, or the toolchain of this machine by lean-interact.",
         json_schema_extra={"restricted": "The local toolchain checks proofs without a sandbox."},
     )
     server: str = server_address(
-        "Address of a kimina-lean-server; empty: that of the variable LEAN_SERVER_API_URL, or port 8000."
+        "Address of a kimina-lean-server; empty: the value of LEAN_SERVER_API_URL, or port 8000."
     )
     project: str = server_file("Folder of a local Lean project, such as one with Mathlib; empty: Lean alone.")
     check_seconds: int = Field(30, ge=1, le=600, description="Time limit of one check, in seconds.")
     wait_seconds: float = Field(
-        120.0, gt=0, le=800, description="Time for a response of the server with all attempts; then the run stops."
+        120.0,
+        gt=0,
+        le=800,
+        description="Time limit of a response from the server, over all attempts; then the run stops.",
     )
     step_reward: float = Field(-0.1, description="Reward of every step.")
     accepted_reward: float = Field(1.0, description="Added for a tactic that Lean accepts and that changes the goals.")
     rejected_reward: float = Field(-1.0, description="Added for a tactic that Lean rejects, or that is not allowed.")
     proved_reward: float = Field(10.0, description="Added for the complete proof.")
-    timeout_reward: float = Field(-1.0, description="Added for a check that exceeds its time, which is no rejection.")
+    timeout_reward: float = Field(
+        -1.0, description="Added for a check that exceeds its time limit, which is not a rejection."
+    )
     max_steps: int = Field(100, ge=1, le=10_000, description="Steps after which the episode ends.")
-    unsolved_reward: float = Field(-2.0, description="Added where the episode ends without a proof.")
+    unsolved_reward: float = Field(-2.0, description="Added when the episode ends without a proof.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,17 +34,20 @@ _LETTER = re.compile(r"\(?([A-Ja-j])(?:[).:].*)?", re.DOTALL)
 
 
 class QuestionParameters(EnvironmentParameters):
-    path: str = server_file("A file of questions in place of those that ship: JSON, JSON lines or Parquet.")
-    held_out_path: str = server_file("The file's questions for evaluation. Empty: a fifth of those of path.")
-    max_questions: int = Field(50_000, ge=2, le=1_000_000, description="Questions to read of a file, from its start.")
+    path: str = server_file("A file of questions to use instead of the bundled ones: JSON, JSON lines or Parquet.")
+    held_out_path: str = server_file("A file of questions for evaluation. Empty: a fifth of those in path.")
+    max_questions: int = Field(50_000, ge=2, le=1_000_000, description="Questions to read from a file, from its start.")
     generate_up_to: int = Field(
         0,
         ge=0,
         le=20_000,
-        description="Generate a question for each seed, with no number above this one. 0: draw one of those that ship.",
+        description="Generate a question for each seed, with no number above this one. 0: draw a bundled one.",
     )
     retry_factor: float = Field(
-        0.5, ge=0, le=1, description="What each wrong answer multiplies the reward by. 0: only the first try counts."
+        0.5,
+        ge=0,
+        le=1,
+        description="Factor by which each wrong answer multiplies the reward. 0: only the first try counts.",
     )
 
 

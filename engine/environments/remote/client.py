@@ -77,18 +77,18 @@ def _read(answer: type[_Answer], response: httpx2.Response, problem: str) -> _An
     if response.status_code in (401, 403):
         raise EnvironmentUnavailable(
             f"The environment server {response.url} refuses the token.",
-            remedy=f"Set {protocol.TOKEN_VARIABLE} to the server's, for the workers.",
+            remedy=f"Set {protocol.TOKEN_VARIABLE} to the server's token in the environment of the workers.",
         )
     if not response.is_success:
         raise ServerError(problem)
     if len(response.content) > protocol.MOST_BYTES:
-        raise ServerError(f"its answer has {len(response.content)} bytes, and {protocol.MOST_BYTES} are allowed")
+        raise ServerError(f"its answer has {len(response.content)} bytes; at most {protocol.MOST_BYTES} are allowed")
     try:
         return answer.model_validate_json(response.content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ServerError(f"its answer is not of the protocol: {where or 'body'}: {first['msg']}") from None
+        raise ServerError(f"its answer does not follow the protocol: {where or 'body'}: {first['msg']}") from None
 
 
 def _message(response: httpx2.Response) -> str:

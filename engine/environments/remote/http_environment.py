@@ -32,7 +32,7 @@ class HttpParameters(EnvironmentParameters):
     )
     request_seconds: float = Field(30.0, gt=0, le=3600, description="Time limit of one request.")
     retry_seconds: float = Field(
-        10.0, ge=0, le=3600, description="How long an unreachable server is tried again before the run stops."
+        10.0, ge=0, le=3600, description="How long an unreachable server is retried before the run stops."
     )
 
 
@@ -51,7 +51,7 @@ class HttpEnvironment(Environment):
 
     kind: ClassVar[str] = "http"
     title: ClassVar[str] = "HTTP server"
-    summary: ClassVar[str] = "An environment on a server of yours, over a small JSON protocol."
+    summary: ClassVar[str] = "An environment on your own server, over a small JSON protocol."
     Config = HttpParameters
     needs: ClassVar[str] = "a server that speaks the environment protocol"
     restricted: ClassVar[str] = SERVER_ADDRESS

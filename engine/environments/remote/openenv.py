@@ -55,12 +55,12 @@ class OpenEnvParameters(EnvironmentParameters):
         "",
         max_length=100,
         description="Field of the observation that the model reads. Empty: text, message, prompt, content, "
-        "observation or result, whichever there is, else all of it as JSON.",
+        "observation or result, whichever exists, else the whole observation as JSON.",
     )
-    success_reward: float = Field(1.0, description="Least reward of the last step of a successful episode.")
+    success_reward: float = Field(1.0, description="Minimum reward of the last step that counts as success.")
     request_seconds: float = Field(60.0, gt=0, le=3600, description="Time limit of one reset or step.")
     retry_seconds: float = Field(
-        20.0, ge=0, le=3600, description="How long an unreachable or full server is tried again before the run stops."
+        20.0, ge=0, le=3600, description="How long an unreachable or full server is retried before the run stops."
     )
 
 
@@ -83,7 +83,7 @@ class OpenEnv(Environment):
 
     kind: ClassVar[str] = "openenv"
     title: ClassVar[str] = "OpenEnv server"
-    summary: ClassVar[str] = "An environment published for OpenEnv, on a server of yours."
+    summary: ClassVar[str] = "An environment published for OpenEnv, on your own server."
     needs: ClassVar[str] = "an OpenEnv server"
     restricted: ClassVar[str] = SERVER_ADDRESS
     Config = OpenEnvParameters
@@ -247,7 +247,7 @@ class _Full(Exception):
 def _observation(answer: Any) -> dict[str, Any] | None:
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, dict):
-        raise OpenEnvError(f"its answer is not of the protocol: {str(answer)[:200]}")
+        raise OpenEnvError(f"its answer does not follow the protocol: {str(answer)[:200]}")
     if answer.get("type") == "error":
         match data.get("code"):
             case "VALIDATION_ERROR":

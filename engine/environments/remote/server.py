@@ -220,13 +220,13 @@ class Handler(BaseHTTPRequestHandler):
         token = self.server.token
         given = self.headers.get("Authorization", "")
         if token and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise Refused(401, "unauthorized", "The server needs a bearer token, and this is not it.")
+            raise Refused(401, "unauthorized", "The server needs a bearer token, and the one sent is missing or wrong.")
 
     def _body(self) -> bytes:
         length = int(self.headers.get("Content-Length") or 0)
         if length > protocol.MOST_BYTES:
             self.close_connection = True
-            raise Refused(413, "too_large", f"A message may have {protocol.MOST_BYTES} bytes, not {length}.")
+            raise Refused(413, "too_large", f"A message may have at most {protocol.MOST_BYTES} bytes, got {length}.")
         return self.rfile.read(length)
 
 

@@ -30,7 +30,7 @@ Then start Starboard again: the kind {name} is in the form for environments.
 
 def new_environment_main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m engine new-environment", description="Create a package with an environment that works."
+        prog="python -m engine new-environment", description="Create a package with a working environment."
     )
     parser.add_argument("name", help="name of the kind, such as my_maze: lower-case letters, digits and _")
     parser.add_argument("--directory", type=Path, help="where to create it (default: ./NAME)")
@@ -54,7 +54,8 @@ def create(name: str, directory: Path) -> list[Path]:
     """Writes the files of the package and returns their paths; `ConfigError` if the name or the directory is taken."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{1,39}", name) or keyword.iskeyword(name):
         raise ConfigError(
-            f"{name!r} is no name for a kind.", remedy="Use 2 to 40 lower-case letters, digits and _, a letter first."
+            f"{name!r} is not a valid name for a kind.",
+            remedy="Use 2 to 40 lower-case letters, digits and _, a letter first.",
         )
     if name in environment_kinds() or name in sys.stdlib_module_names:
         raise ConfigError(f"The name {name!r} is taken.", remedy="Choose another name.")

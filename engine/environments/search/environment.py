@@ -35,20 +35,25 @@ _ACTION = re.compile(r"\s*(search|finish)\s*\[(.*)\]\s*", re.IGNORECASE | re.DOT
 class SearchParameters(EnvironmentParameters):
     questions: Literal["all", "one_hop", "bridge", "comparison"] = Field(
         "all",
-        description="Of the questions that ship, only those of one kind. bridge and comparison need two articles.",
+        description="Of the bundled questions, only those of one kind. bridge and comparison need two articles.",
     )
     max_results: int = Field(3, ge=1, le=20, description="Articles that a search shows.")
     max_article_characters: int = Field(800, ge=50, le=10_000, description="Longer articles are cut in results.")
     max_characters: int = Field(4000, ge=200, le=50_000, description="All results of a search together are cut here.")
     f1_threshold: float = Field(
-        0.3, ge=0, le=1, description="An inexact answer earns its F1 from here on, else 0. 1: only exact ones earn."
+        0.3,
+        ge=0,
+        le=1,
+        description="An inexact answer earns its F1 if that is at least this, else 0. 1: only exact ones earn.",
     )
-    path: str = server_file("A file of questions in place of those that ship, in HotpotQA's form.")
-    held_out_path: str = server_file("The file's questions for evaluation. Empty: a fifth of those of path.")
-    max_questions: int = Field(5000, ge=2, le=500_000, description="Questions to read of a file, from its start.")
+    path: str = server_file("A file of questions to use instead of the bundled ones, in HotpotQA's format.")
+    held_out_path: str = server_file("A file of questions for evaluation. Empty: a fifth of those in path.")
+    max_questions: int = Field(5000, ge=2, le=500_000, description="Questions to read from a file, from its start.")
     server: str = server_address("Address of a retrieval server to search with, such as http://127.0.0.1:8000.")
     protocol: Protocol = Field("ragen", description="What the server speaks: RAGEN's protocol or Search-R1's.")
-    timeout_seconds: float = Field(20, gt=0, le=600, description="Time for a search at the server, with its retries.")
+    timeout_seconds: float = Field(
+        20, gt=0, le=600, description="Time limit of a search on the server, including retries."
+    )
 
     @model_validator(mode="after")
     def _check_server(self) -> SearchParameters:

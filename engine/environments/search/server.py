@@ -53,12 +53,12 @@ class _Handler(BaseHTTPRequestHandler):
             size = len(self.server.index)
             self._send(200, {"status": "healthy", "corpus_size": size, "index_type": "fts5", "index_loaded": True})
         else:
-            self._send(404, {"error": "There are GET /health and POST /retrieve."})
+            self._send(404, {"error": "Use GET /health or POST /retrieve."})
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         if self.path != "/retrieve":
-            self._send(404, {"error": "There are GET /health and POST /retrieve."})
+            self._send(404, {"error": "Use GET /health or POST /retrieve."})
         elif not length.isdigit() or int(length) > MOST_BYTES:
             self.close_connection = True  # the body is not read
             self._send(413, {"error": f"The request has no Content-Length, or more than {MOST_BYTES} bytes."})

@@ -32,7 +32,7 @@ class SpatialParameters(EnvironmentParameters):
         tuple(MAKERS), min_length=1, description="The kinds of questions, each as frequent as the others."
     )
     exploration_steps: int = Field(
-        10, ge=0, le=200, description="Answers to explore with. The episode ends with the one after them."
+        10, ge=0, le=200, description="Answers for exploring. The episode ends with the one after them."
     )
     repeat_question: bool = Field(
         False, description="Every observation has the question. For contexts that do not keep the first one."

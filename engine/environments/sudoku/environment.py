@@ -23,17 +23,22 @@ class SudokuParameters(EnvironmentParameters):
         "easy", description="easy, medium and hard leave 40, 50 and 60% of cells empty; 140 at most for 16x16."
     )
     empty_cells: int = Field(
-        0, ge=0, le=140, description="Cells to fill, in place of a difficulty. 0: as the difficulty says."
+        0, ge=0, le=140, description="Cells to fill, instead of a difficulty. 0: set by the difficulty."
     )
-    right_reward: float = Field(1.0, ge=-10, le=10, description="Value of a cell with its number of the solution.")
+    right_reward: float = Field(
+        1.0, ge=-10, le=10, description="Value of a cell with the number that it has in the solution."
+    )
     wrong_reward: float = Field(
         0.0,
         ge=-10,
         le=10,
-        description="Value of a cell with a number that breaks no rule but is not of the solution. RAGEN gives 0.5.",
+        description="Value of a cell with a number that breaks no rule but differs from the solution. RAGEN gives 0.5.",
     )
     mistake_reward: float = Field(
-        -0.1, ge=-10, le=0, description="Reward of an action that is none or breaks a rule, which changes nothing."
+        -0.1,
+        ge=-10,
+        le=0,
+        description="Reward of an invalid action or one that breaks a rule; neither changes anything.",
     )
     solved_reward: float = Field(10.0, ge=0, le=100, description="Added when the grid is solved.")
     max_steps: int = Field(500, ge=1, le=10_000, description="Actions after which the episode ends unsolved.")

@@ -17,6 +17,6 @@ def imported(module: str, *, extra: str) -> Any:
     except ImportError as error:
         raise ConfigError(
             f"The package {module.partition('.')[0]} cannot be imported: {error}.",
-            remedy=f"Install the extra: pip install 'starboard[{extra}]'. Where that conflicts with what is installed, "
-            "do so in an environment of its own, and run `python -m engine serve-environment` there.",
+            remedy=f"Install the extra: pip install 'starboard[{extra}]'. If it conflicts with installed packages, "
+            "install it in a separate environment, and run `python -m engine serve-environment` there.",
         ) from error

@@ -34,9 +34,12 @@ class ReasoningGymParameters(EnvironmentParameters):
         default_factory=dict, description='Settings of the data set, as JSON: {"max_terms": 3}.'
     )
     items: int = Field(
-        10_000, ge=2, le=1_000_000, description="Items of the data set that are used; some are prepared all at once."
+        10_000,
+        ge=2,
+        le=1_000_000,
+        description="Items of the data set to use; some data sets prepare all of them at once.",
     )
-    success_score: float = Field(1.0, gt=0, le=1, description="Least score of a success.")
+    success_score: float = Field(1.0, gt=0, le=1, description="Minimum score that counts as success.")
 
 
 class ReasoningGym(SingleTurn):

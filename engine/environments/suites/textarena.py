@@ -34,7 +34,9 @@ class TextArenaParameters(EnvironmentParameters):
     options: dict[str, Any] = Field(
         default_factory=dict, description='Arguments of the game, as JSON: {"max_number": 9}.'
     )
-    success_reward: float = Field(1.0, description="Least reward of a success; many games give a share of 1.")
+    success_reward: float = Field(
+        1.0, description="Minimum reward that counts as success; many games give a share of 1."
+    )
 
 
 class TextArena(Environment):
@@ -178,6 +180,6 @@ def _unusable(config: TextArenaParameters, error: Exception) -> ConfigError:
     reason = " ".join(str(error).replace("*", "").split())[:300] or type(error).__name__
     return ConfigError(
         f"{config.env_id} of TextArena cannot be played with {config.options}: {reason}",
-        remedy="Use a single-player game and arguments it has. For word lists of NLTK, run "
+        remedy="Use a single-player game and arguments that it accepts. For word lists of NLTK, run "
         "`python -m nltk.downloader words averaged_perceptron_tagger_eng` where there is a network, and set NLTK_DATA.",
     )

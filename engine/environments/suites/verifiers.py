@@ -32,8 +32,8 @@ class VerifiersParameters(EnvironmentParameters):
     options: dict[str, Any] = Field(
         default_factory=dict, description='Fields of the task set\'s configuration, as JSON: {"split": "train"}.'
     )
-    most_tasks: int = Field(10_000, ge=2, le=1_000_000, description="Tasks that are read of it, from its start.")
-    success_reward: float = Field(1.0, description="Least reward of a success.")
+    most_tasks: int = Field(10_000, ge=2, le=1_000_000, description="Tasks to read from the task set, from its start.")
+    success_reward: float = Field(1.0, description="Minimum reward that counts as success.")
 
 
 class Verifiers(SingleTurn):

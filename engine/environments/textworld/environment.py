@@ -18,10 +18,13 @@ HELD_OUT_SEEDS = 1_000_000  # the first seed of games in evaluation
 
 class TextWorldParameters(CommandParameters):
     game: Literal["simple", "coin_collector", "treasure_hunter", "cooking"] = Field(
-        "coin_collector", description="TextWorld's challenge that games are made of."
+        "coin_collector", description="TextWorld's challenge from which games are generated."
     )
     games: int = Field(
-        100, ge=1, le=1000, description="Different games in training, and as many in evaluation. Each takes seconds."
+        100,
+        ge=1,
+        le=1000,
+        description="Different games in training, and the same number in evaluation. Each takes seconds to generate.",
     )
     level: int = Field(
         5,
@@ -30,8 +33,10 @@ class TextWorldParameters(CommandParameters):
         description="coin_collector: rooms to the coin, with 100 or 200 more for distracting rooms. treasure_hunter: "
         "1 to 30.",
     )
-    rewards: Literal["dense", "balanced", "sparse"] = Field("dense", description="simple: how often there is a score.")
-    goal: Literal["detailed", "brief", "none"] = Field("detailed", description="simple: how much the task says.")
+    rewards: Literal["dense", "balanced", "sparse"] = Field("dense", description="simple: how often points are scored.")
+    goal: Literal["detailed", "brief", "none"] = Field(
+        "detailed", description="simple: how much the task text reveals."
+    )
     ingredients: int = Field(1, ge=1, le=5, description="cooking: ingredients of the recipe.")
     take: int = Field(0, ge=0, le=5, description="cooking: how many of them have to be found.")
     rooms: Literal[1, 6, 9, 12] = Field(1, description="cooking: rooms of the house.")

@@ -40,7 +40,7 @@ LONGEST_QUERY = 300  # characters
 
 
 class WebShopParameters(EnvironmentParameters):
-    directory: str = server_file("Directory with WebShop's published JSON files. Blank: the catalogue that ships.")
+    directory: str = server_file("Directory with WebShop's published JSON files. Blank: the bundled catalogue.")
     num_products: int = Field(
         0, ge=0, le=2_000_000, description="Products in the shop, the first of the catalogue. Fewer is easier. 0: all."
     )
@@ -50,8 +50,8 @@ class WebShopParameters(EnvironmentParameters):
     )
     goal_split: GoalSplit = Field(
         "product",
-        description="What is held out for evaluation: the goals of a fifth of the products, or of the published files "
-        "the 500 test goals of the WebShop paper, whose products training may see.",
+        description="What is held out for evaluation. product: the goals of a fifth of the products. published, for "
+        "the published files: the 500 test goals of the WebShop paper, whose products training may see.",
     )
     reward: Literal["binary", "graded"] = Field(
         "binary", description="Reward of a purchase: 1 if its score is 1, else 0; or the score itself, 0 to 1."
@@ -69,7 +69,9 @@ class WebShopParameters(EnvironmentParameters):
     @model_validator(mode="after")
     def _check_directory(self) -> WebShopParameters:
         if self.directory and not Path(self.directory).expanduser().is_dir():
-            raise ValueError(f"directory {self.directory} is no directory of this machine. Leave it blank or fix it.")
+            raise ValueError(
+                f"directory {self.directory} is not a directory on this machine. Leave it blank or fix it."
+            )
         if self.goal_split == "published" and not self.directory:
             raise ValueError("goal_split is published, and the shipped catalogue has no such split. Use product.")
         return self

@@ -33,15 +33,15 @@ class RewardShaping(Section):
     """
 
     type: Literal["reward_shaping"] = "reward_shaping"
-    scale: float = Field(1.0, ge=-1000, le=1000, description="Factor of the environment's reward.")
+    scale: float = Field(1.0, ge=-1000, le=1000, description="Factor that multiplies the environment's reward.")
     low: float = Field(-1e6, ge=-1e6, le=1e6, description="Least reward of an action, after scaling.")
     high: float = Field(1e6, ge=-1e6, le=1e6, description="Largest reward of an action, after scaling.")
     progress: float = Field(
         0.0,
         ge=0,
         le=100,
-        description="Added for each action fewer that a shortest solution takes, and subtracted for each one more. 0 "
-        "turns it off. Only environments that know solutions have it.",
+        description="Added for each action by which a shortest solution becomes shorter, and subtracted for each by "
+        "which it becomes longer. 0 turns it off. Only for environments that know solutions.",
     )
     lost: int = Field(
         20,

@@ -185,7 +185,7 @@ const textOf = (value) => (/^-?[\d.]+(e-?\d+)?$/.test(value) ? tickText(Number(v
 /** @param {EffectsAnswer} answer */
 function aboutRuns({ runs = [], left_out = 0, more_fields = 0, notes }) {
   const without = left_out ? ` ${left_out} without this outcome ${left_out === 1 ? "is" : "are"} left out.` : "";
-  const more = more_fields ? ` ${more_fields} more settings differ, and go with it less.` : "";
+  const more = more_fields ? ` ${more_fields} more settings differ, and are less related to it.` : "";
   return [`${runs.length} runs.${without}${more}`, ...notes].join(" ");
 }
 

@@ -35,11 +35,11 @@ export function prepareNotifications(button, note) {
 
 function explanation() {
   if (localStorage.getItem(KEY) === "unable") {
-    return "This browser lets no page show notifications, as on Android: use e-mail or a webhook.";
+    return "Pages cannot show notifications in this browser, as on Android: use e-mail or a webhook.";
   }
   if (!isPossible()) return "This browser cannot show notifications here: they need https, or 127.0.0.1.";
   if (Notification.permission === "denied") {
-    return "This browser refuses them: allow them in its settings for this site.";
+    return "This browser blocks notifications: allow them in its settings for this site.";
   }
   return notifies() ? "Shown while a run's page is open in some tab." : "";
 }

@@ -47,7 +47,7 @@ export async function post(url, data, signal) {
     return await response.json();
   } catch (error) {
     if (error instanceof Error && error.name === "AbortError") return null;
-    return refused("The server cannot be reached. Check that it runs, then try again.");
+    return refused("The server cannot be reached. Check that it is running, then try again.");
   }
 }
 

@@ -17,7 +17,7 @@ export function changeOfGrid(previous, drawing) {
   if (Array.isArray(from) && Array.isArray(to) && at(from) !== at(to)) changes.push(`player ${at(from)} → ${at(to)}`);
   const cells = changedCells(previous, drawing);
   changes.push(...cells.slice(0, MOST).map(({ at: cell, was, is }) => `${at(cell)} ${named(was)} → ${named(is)}`));
-  if (cells.length > MOST) changes.push(`and ${cells.length - MOST} cells more`);
+  if (cells.length > MOST) changes.push(`and ${cells.length - MOST} more cells`);
   if (previous.agent_state !== drawing.agent_state && drawing.agent_state !== "ok") {
     changes.push(named(drawing.agent_state));
   }

@@ -43,7 +43,7 @@ export function textNodes(text) {
  * @param {string} what
  */
 export const more = (count, what) =>
-  html("span", "board-more", { textContent: ` … ${count.toLocaleString("en")} ${what} more` });
+  html("span", "board-more", { textContent: ` … ${count.toLocaleString("en")} more ${what}` });
 
 /**
  * A word for those who do not see the colour.

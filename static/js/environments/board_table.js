@@ -69,7 +69,7 @@ export function changeOfTable(previous, drawing) {
   const removed = before.rows.length - table.rows.length;
   if (removed > 0) changes.push(`${plural(removed, "row")} removed`);
   if (!changes.length) return "Nothing changed.";
-  const rest = changes.length > MOST_NAMED ? `; and ${changes.length - MOST_NAMED} cells more` : "";
+  const rest = changes.length > MOST_NAMED ? `; and ${changes.length - MOST_NAMED} more cells` : "";
   return `Changed: ${changes.slice(0, MOST_NAMED).join("; ")}${rest}.`;
 }
 

@@ -227,7 +227,7 @@ function showNames() {
   });
   const left = fitting.length - buttons.length;
   if (left > 0) buttons.push(note(`and ${left} more: type a part of its name`));
-  part("actions").replaceChildren(...(buttons.length ? buttons : [note("No action has this in its name.")]));
+  part("actions").replaceChildren(...(buttons.length ? buttons : [note("No action name contains this.")]));
 }
 
 /** @param {string} textContent */
@@ -273,7 +273,7 @@ const inTags = (answer) => `<think></think><answer>${answer}</answer>`;
 function showChosen() {
   part("chosen").textContent = chosen.length
     ? `Response: ${chosen.map(visibleString).join(" ‖ ")}`
-    : "Choose actions; a full response is sent by itself.";
+    : "Choose actions; a full response is sent automatically.";
   if (episode?.now.stop) part("chosen").textContent = "";
   button("send").disabled = button("clear").disabled = !chosen.length;
 }

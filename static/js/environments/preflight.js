@@ -101,8 +101,8 @@ function tilesOf(report) {
       "Distinct problems",
       `${report.distinct} of ${report.problems.length}`,
       report.shared
-        ? `${report.shared} of as many held-out ones are among them`
-        : "none of as many held-out ones is among them",
+        ? `${report.shared} of the same number of held-out problems are among them`
+        : "none of the same number of held-out problems is among them",
     ],
   ];
   return element(

@@ -265,7 +265,7 @@ function markDivergence(last) {
     }
   }
   if (!record) return;
-  const textContent = isWorded ? "They act the same to the end." : "They are the same to the end.";
+  const textContent = isWorded ? "Their actions are the same to the end." : "They are the same to the end.";
   rows.append(html("p", "muted", { textContent }));
 }
 

@@ -45,7 +45,7 @@ export function groupMatrix(step, other, { all, address, chooseTitle }) {
       element("th", { scope: "col", class: "matrix-member" }, String(member)),
     ),
     element("th", { scope: "col", class: "num", title: "Standard deviation of the group's returns" }, "std"),
-    element("th", { scope: "col", class: "num", title: "Its square, which the mass is a sum of" }, "variance"),
+    element("th", { scope: "col", class: "num", title: "Its square; the mass is a sum of these" }, "variance"),
     element("th", { scope: "col" }, "trained"),
   );
   const table = element("table", { class: "matrix" }, element("thead", {}, head), body);

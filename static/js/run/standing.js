@@ -46,7 +46,7 @@ export function showStanding({ queue }, { address, onState }) {
     const button = element("button", { type: "button", class: "button button--small" }, label);
     button.addEventListener("click", async () => {
       for (const one of findAll(line, "button", HTMLButtonElement)) one.disabled = true;
-      const next = await postAction(address, action, "The server did not answer. The queue is as it was; try again.");
+      const next = await postAction(address, action, "The server did not answer. The queue is unchanged; try again.");
       delete line.dataset.signature;
       onState(next ?? {});
     });

@@ -117,7 +117,7 @@ export class StepScrubber {
     const note =
       chosen === null || step === null || chosen === step
         ? ""
-        : `Step ${chosen} has no data: this is the nearest that has.`;
+        : `Step ${chosen} has no data: this is the nearest step with data.`;
     if (this.note.textContent !== note) this.note.textContent = note;
   }
 }

@@ -134,7 +134,7 @@ def test_an_algorithm_has_only_the_settings_that_it_reads(algorithm: dict[str, A
 
 
 def test_an_unknown_algorithm_is_refused_with_the_names_of_all() -> None:
-    with pytest.raises(ConfigError, match=r"algorithm\.type: 'a2c' is not one of them\. Use one of grpo, .*, ppo"):
+    with pytest.raises(ConfigError, match=r"algorithm\.type: 'a2c' is not allowed\. Use one of grpo, .*, ppo"):
         build_config({"algorithm": {"type": "a2c"}})
 
 

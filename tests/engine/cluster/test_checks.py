@@ -260,7 +260,7 @@ def test_a_cluster_at_an_address_is_not_this_machine(
 @pytest.mark.parametrize("section", ["rollout", "evaluation"])
 @pytest.mark.parametrize("temperature", [0.005, 2.5])
 def test_temperatures_that_vllm_does_not_take_are_refused(section: str, temperature: float) -> None:
-    with pytest.raises(ConfigError, match=rf"{section}.temperature: vLLM samples at 0 and from 0.01 to 2"):
+    with pytest.raises(ConfigError, match=rf"{section}.temperature: vLLM supports 0 and 0.01 to 2"):
         run(**{section: {"temperature": temperature}})
     run(**{section: {"temperature": temperature}}, cluster={"sampler": "torch"})
     build_config({section: {"temperature": temperature}})

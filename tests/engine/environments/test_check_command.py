@@ -95,7 +95,7 @@ def test_a_slow_environment_is_measured_on_as_many_seeds_as_there_is_time_for(
     written = capsys.readouterr().out
     assert "slow is too slow: not one seed was checked within 0.5 s. Raise --seconds." in written
     # half a second is left, for two resets a seed
-    assert re.search(r"Measured \d of 200 seeds, until the time was over\.", written)
+    assert re.search(r"Measured \d of 200 seeds before the time ran out\.", written)
 
 
 def test_an_environment_that_exits_does_not_end_the_check(

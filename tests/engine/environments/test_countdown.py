@@ -269,7 +269,7 @@ def test_ranges_that_no_numbers_meet_are_refused() -> None:
         ({"fewest_numbers": 4, "most_numbers": 3}, "most_numbers: 3 is less than 4"),
         ({"operations": "+^"}, "give some of"),
         ({"operations": ""}, "give some of"),
-        ({"held_out_path": "test.parquet"}, "there is no path"),
+        ({"held_out_path": "test.parquet"}, "needs path as well"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, object], reason: str) -> None:

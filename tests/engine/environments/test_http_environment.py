@@ -156,7 +156,7 @@ def test_an_answer_outside_the_protocol_is_named() -> None:
     with serving(make=lambda: PaysNothingKnown(PaysNothingKnown.Config())) as server:
         environment = remote(server)
         environment.reset(seed=1)
-        with pytest.raises(Exception, match="its answer is not of the protocol: reward"):  # NaN has no JSON
+        with pytest.raises(Exception, match="its answer does not follow the protocol: reward"):  # NaN has no JSON
             environment.step(0)
 
 

@@ -30,7 +30,7 @@ def test_problems_solutions_and_rewards_of_the_lake_are_measured() -> None:
 def test_an_environment_whose_seeds_have_one_problem_says_so() -> None:
     found = measure(config("gymnasium", env_id="CliffWalking-v1"), seeds=5)
     assert found.lines()[0] == (
-        "All 5 seeds have the same problem: evaluation cannot use problems that training has not."
+        "All 5 seeds have the same problem: evaluation cannot use problems that training does not."
     )
 
 
@@ -57,7 +57,7 @@ def test_unknown_and_impossible_are_counted_separately(monkeypatch: pytest.Monke
 def test_an_environment_without_a_solver_says_that_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Bandit, "solution", lambda self: UNKNOWN)
     lines = measure(config("bandit"), seeds=3).lines()
-    assert lines[1] == "Solutions: unknown; the environment has no solver, or it gives up."
+    assert lines[1] == "Solutions: unknown; the environment has no solver, or the solver gives up."
 
 
 def test_speed_has_two_digits() -> None:

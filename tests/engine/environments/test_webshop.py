@@ -215,7 +215,7 @@ def test_fewer_products_and_shorter_pages_make_a_smaller_shop() -> None:
 
 
 def test_a_directory_that_is_none_and_a_split_that_ships_not_are_refused() -> None:
-    with pytest.raises(ValidationError, match="is no directory of this machine"):
+    with pytest.raises(ValidationError, match="is not a directory on this machine"):
         make_environment("webshop", directory="/nowhere/at/all")
     with pytest.raises(ValidationError, match="the shipped catalogue has no such split"):
         make_environment("webshop", goal_split="published")

@@ -81,7 +81,7 @@ def test_values_that_are_not_finite_are_dropped_and_counted() -> None:
         (b'{"seq": 2, "step": true, "metrics": {}}', "step is 'True'"),
         (b'{"seq": 2, "step": 0, "metrics": {}}', "after a line of step 1"),
         (b'{"seq": 2, "step": 2}', "this one has none"),
-        (b'{"seq": 2, "step": 2, "metrics": [1]}', "no object of names"),
+        (b'{"seq": 2, "step": 2, "metrics": [1]}', "must be an object of names"),
         (b'{"seq": 2, "step": 2, "metrics": {}, "groups": []}', "this one has metrics and groups"),
         (b'{"seq": 2, "step": 2, "groups": [{"returns": []}]}', "groups[0].returns: List should have at least 1 item"),
         (b'{"seq": 2, "step": 2, "groups": [{"returns": [1, "2"]}]}', "groups[0].returns[1]"),

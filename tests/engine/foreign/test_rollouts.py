@@ -108,7 +108,7 @@ def test_ragen_s_rewards_go_to_the_responses_they_are_of_and_the_first_has_the_r
         ("[1]", "a JSON list"),
         ("{}", "none of the keys"),
         ('{"output": 3}', "no text under output"),
-        ('{"messages": [{"role": "user", "content": "hi"}]}', "nobody responses"),
+        ('{"messages": [{"role": "user", "content": "hi"}]}', "there is no response"),
         ('{"messages": "hi"}', "not a list of objects"),
         ("[" * 100_000, "not JSON"),
         (b"\xff\xfe{}", "not JSON"),

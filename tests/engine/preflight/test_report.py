@@ -48,7 +48,7 @@ def test_a_problem_is_easy_mixed_or_hard() -> None:
         ([problem(1, 0), *[problem(0, 0)] * 9], "warn", "In 1 of 10 problems .* easier"),
         ([problem(1, 0), *[problem(1, 1)] * 9], "warn", "In 1 of 10 problems .* harder"),
         ([problem(0.5, 0, malformed=1)], "warn", "100% of the responses are malformed"),
-        ([problem(-0.1, -0.2), problem(-0.3, -0.1)], "warn", "no rollout succeeds: what differs is not success"),
+        ([problem(-0.1, -0.2), problem(-0.3, -0.1)], "warn", "no rollout succeeds: the differences are not in success"),
         ([problem(1, 0, length=6), problem(0, 1, length=3)], "warn", "more than the 5 actions"),
         ([problem(1, 0, length=None)], "good", "so RL has something to learn"),
         ([problem(1), problem(0)], "warn", "play at least two"),

@@ -50,7 +50,7 @@ def test_a_seed_that_starts_another_problem_than_the_suite_has_is_an_error(tmp_p
     suite = lakes()
     item = suite.items[0]
     swapped = item.model_copy(update={"seeds": [item.seeds[1], item.seeds[0], *item.seeds[2:]]})
-    with pytest.raises(Exception, match="starts another problem than the one that the suite has"):
+    with pytest.raises(Exception, match="starts a different problem from the one in the suite"):
         play_locally(suite.model_copy(update={"items": [swapped]}), tmp_path)
 
 

@@ -84,7 +84,7 @@ def test_all_seeds_of_a_point_come_before_the_next_point() -> None:
     ("data", "says"),
     [
         ({"method": "tpe"}, "an adaptive search needs an axis"),
-        ({"method": "grid", "pruning": {}}, "a grid has none"),
+        ({"method": "grid", "pruning": {}}, "not available for a grid"),
         ({"method": "random", "pruning": {"median": False, "collapse": False}}, "must be on"),
     ],
 )

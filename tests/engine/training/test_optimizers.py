@@ -129,5 +129,5 @@ def test_sharded_learners_are_refused(learners: int, refused: bool) -> None:
     if not refused:
         assert build_config(data).optimizer.moments == "8bit"
         return
-    with pytest.raises(ConfigError, match=r"optimizer.moments.*does not take sharded weights"):
+    with pytest.raises(ConfigError, match=r"optimizer.moments.*does not support sharded weights"):
         build_config(data)

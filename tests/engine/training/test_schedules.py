@@ -118,7 +118,7 @@ def test_an_interrupted_run_follows_its_schedule_as_if_it_had_not_been(tmp_path:
     ("optimizer", "reason"),
     [
         ({"schedule": {"type": "constant", "minimum_ratio": 0.1}}, "unknown field"),
-        ({"schedule": {"type": "cosine"}, "warmup_steps": 4}, "no step to change in"),
+        ({"schedule": {"type": "cosine"}, "warmup_steps": 4}, "no step for the cosine schedule"),
     ],
 )
 def test_a_schedule_that_could_do_nothing_is_refused(optimizer: dict[str, object], reason: str) -> None:

@@ -263,7 +263,7 @@ def test_a_run_that_is_over_is_not_in_progress(successes: list[float], running: 
 
 
 def test_the_reason_of_a_run_that_was_too_short_says_how_short() -> None:
-    assert verdict_on(steps(*[0.3] * 3), ended=True).reason == "3 steps are too few for a trend, which takes 20."
+    assert verdict_on(steps(*[0.3] * 3), ended=True).reason == "3 steps are too few for a trend, which needs 20."
 
 
 def test_the_evidence_has_first_now_best_and_limits() -> None:

@@ -183,7 +183,7 @@ def test_a_fork_before_another_prompt_reads_what_its_window_writes(recorded: Rec
     [
         ({"turn": 77}, "there is no turn 78"),
         ({"checkpoint": "step_99"}, "The checkpoint step_99 no longer exists"),
-        ({"edit": "response", "text": "word " * 500}, "a response here has 40 at most"),
+        ({"edit": "response", "text": "word " * 500}, "at most 40 are allowed here"),
         ({"edit": "prompt", "text": ""}, "The prompt is empty"),
     ],
 )

@@ -50,7 +50,7 @@ test("of many changed cells six are named", () => {
   const cells = (/** @type {string} */ name) => [Array(8).fill(name)];
   assert.match(
     changeOfGrid({ type: "grid", cells: cells("floor") }, { type: "grid", cells: cells("wall") }),
-    /and 2 cells more/,
+    /and 2 more cells/,
   );
 });
 

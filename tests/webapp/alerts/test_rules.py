@@ -53,7 +53,7 @@ def test_alerts_that_the_run_raised_are_marked(browser: Client) -> None:
         ([LOW, LOW], "detectors.rules", "several are named low"),
         ([{**LOW, "metric": "no/such"}], "detectors.rules.0.metric", "there is no metric"),
         ([{**LOW, "kind": "falls", "limit": 2}], "detectors.rules.0.limit", "less than 1"),
-        ([{**LOW, "kind": "sinks"}], "detectors.rules.0.kind", "'sinks' is not one of them. Use one of below"),
+        ([{**LOW, "kind": "sinks"}], "detectors.rules.0.kind", "'sinks' is not allowed. Use one of below"),
         ([{"name": "low"}], "detectors.rules.0.kind", "missing"),
         ([{**LOW, "window": 5}], "detectors.rules.0.window", "unknown field"),
         ("nonsense", "detectors.rules", "must be a list"),

@@ -96,7 +96,7 @@ def test_connection_failures_are_described(loopback: None) -> None:
         ("https://example.org/a b", "plain ASCII"),
         ("https://example.org/\r\nX: y", "plain ASCII"),
         ("https://ex\u00e4mple.org", "plain ASCII"),
-        ("https://example.org:99999", "no address"),
+        ("https://example.org:99999", "not an address"),
         ("http://example.org", "without TLS"),
     ],
 )

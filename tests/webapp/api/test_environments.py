@@ -71,7 +71,7 @@ def test_what_is_no_environment_is_refused_at_its_field(
 
 def test_an_environment_keeps_its_kind(browser: Client, lake: EnvironmentVersion) -> None:
     answer = post(browser, f"environments/{lake.definition_id}/", {"config": {"kind": "bandit"}})
-    assert "It is 'frozen_lake' and stays so" in answer.json()["errors"]["config.kind"]
+    assert "The kind is 'frozen_lake' and cannot be changed" in answer.json()["errors"]["config.kind"]
 
 
 def test_a_preflight_is_queued_read_and_stopped_by_editors(

@@ -70,7 +70,7 @@ def test_too_few_runs_or_no_difference_are_a_sentence(browser: Client) -> None:
     alike = [run_of(rate, 1, 0.5) for rate in (1e-4, 2e-4, 3e-4)]
     assert browser.get(address(alike)).json()["problem"] == "All 3 runs have the same “Training success”: 0.5."
     seeds = [run_of(1e-4, seed, 0.1 * seed) for seed in (1, 2, 3)]
-    assert "same settings but for their seeds" in browser.get(address(seeds)).json()["problem"]
+    assert "differ in their seeds only" in browser.get(address(seeds)).json()["problem"]
     assert "No run has" in browser.get("/compare/effects.json?sweep=77").json()["problem"]
 
 

@@ -129,7 +129,7 @@ def test_an_invalid_limit_is_refused_at_its_field(browser: Client) -> None:
 
 def test_a_duplicate_name_is_refused(browser: Client, lake: EnvironmentVersion) -> None:
     answer = browser.post(NEW, form_data(name="Lake"))
-    assert "There is an environment called Lake already" in answer.context["form"].errors["name"]
+    assert "There is already an environment called Lake" in answer.context["form"].errors["name"]
 
 
 def test_an_unknown_kind_falls_back_to_the_first_lesson(browser: Client) -> None:

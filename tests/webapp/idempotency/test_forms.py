@@ -39,7 +39,7 @@ def test_a_sweep_is_launched_once_and_both_submissions_lead_to_it(browser: Clien
     sweep = Sweep.objects.get()
     assert first.status_code == second.status_code == 302
     assert first["Location"] == second["Location"] == f"/sweeps/{sweep.pk}/"
-    assert "This form had been submitted already" in browser.get(second["Location"]).content.decode()
+    assert "This form was already submitted" in browser.get(second["Location"]).content.decode()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -39,7 +39,7 @@ def test_runs_start_by_the_priority_they_were_launched_with(browser: Client, lak
 @pytest.mark.parametrize(
     ("field", "text", "error"),
     [
-        ("priority", "urgent", "'urgent' is no priority. Use high, normal or low."),
+        ("priority", "urgent", "'urgent' is not a priority. Use high, normal or low."),
         ("project", "x" * 81, "must have at most 80 characters, got 81"),
         ("project", "a\0b", "has characters that cannot be stored. Leave them out."),
         ("tags", f"a, {'x' * 41}", "One of them has 41 characters. A tag has at most 40; put commas between tags."),

@@ -280,8 +280,8 @@ def test_a_model_that_is_not_downloaded_has_no_estimate_and_a_reason(browser: Cl
     ("changes", "field", "words"),
     [
         ({"cluster__tensor_parallel": "3"}, "cluster.tensor_parallel", "it has 4 attention heads"),
-        ({"rollout__temperature": "2.5"}, "rollout.temperature", "vLLM samples at 0 and from 0.01 to 2"),
-        ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM samples"),
+        ({"rollout__temperature": "2.5"}, "rollout.temperature", "vLLM supports 0 and 0.01 to 2"),
+        ({"evaluation__temperature": "3"}, "evaluation.temperature", "vLLM supports"),
     ],
 )
 def test_settings_that_cannot_work_on_a_cluster_are_field_errors(

@@ -30,14 +30,14 @@ def test_seeds_are_numbers_and_ranges(text: str, seeds: list[int]) -> None:
     ("text", "why"),
     [
         ("", "missing"),
-        ("one", "'one' is no seed"),
-        ("-3", "'-3' is no seed"),
+        ("one", "'one' is not a seed"),
+        ("-3", "'-3' is not a seed"),
         ("3-1", "runs backwards. Write 1-3"),
         ("1000000", "up to 999999"),
-        ("\N{SUPERSCRIPT TWO}", "is no seed"),
+        ("\N{SUPERSCRIPT TWO}", "is not a seed"),
         ("1-21", "21 seeds would be as many runs. Use 20 or fewer"),
         ("1-20, 30", "21 seeds"),
-        ("0-" + 50 * "9", "is no seed"),
+        ("0-" + 50 * "9", "is not a seed"),
     ],
 )
 def test_what_is_no_seed_is_refused_with_what_is(text: str, why: str) -> None:
@@ -64,6 +64,6 @@ def test_a_seed_that_is_none_is_refused_at_its_field_and_nothing_is_launched(
 ) -> None:
     answer = browser.post(NEW, {**filled_in(lake), "seed": "some"})
     assert answer.status_code == 422
-    assert "is no seed" in answer.context["errors"]["seed"]
+    assert "is not a seed" in answer.context["errors"]["seed"]
     assert 'value="some"' in answer.content.decode()
     assert not Run.objects.exists()

@@ -92,7 +92,7 @@ def test_an_entry_without_the_measure_is_neither_ranked_nor_compared() -> None:
     assert (rows["c"].rank, rows["c"].standing.ranks, rows["c"].standing.delta) == (None, None, None)
     assert str(rows["b"].standing.ranks) == "2"
     page = read_pair(rows["a"].entry, rows["c"].entry, COLUMNS["tokens"])
-    assert page.why_not == ["tokens problem by problem is not known of one of them"]
+    assert page.why_not == ["tokens problem by problem is not known for one of them"]
 
 
 def test_rows_without_a_file_of_outcomes_say_why_they_are_not_compared(client: Client) -> None:

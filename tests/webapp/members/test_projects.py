@@ -254,7 +254,7 @@ def test_a_project_is_deleted_when_nothing_belongs_to_it(browser: Client, user: 
     browser.post("/projects/lakes/delete/")
     assert not Project.objects.filter(slug="lakes").exists()
     page = browser.post("/projects/default/delete/", follow=True).content.decode()
-    assert "The first project of an installation stays" in page
+    assert "The first project of an installation cannot be deleted" in page
 
 
 def test_a_renamed_project_is_found_by_its_new_name(browser: Client) -> None:

@@ -56,7 +56,7 @@ def text_of(answer: Any) -> str:
 @pytest.mark.django_db
 def test_an_empty_queue_says_so_and_has_the_rule(browser: Client) -> None:
     page = text_of(browser.get("/queue/"))
-    assert "No run has an engine." in page and "Nothing waits." in page
+    assert "No run has an engine." in page and "Nothing is waiting." in page
     assert "the user who has the fewest engine slots" in page and "STARBOARD_PREEMPTION" in page
 
 

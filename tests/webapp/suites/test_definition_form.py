@@ -103,7 +103,7 @@ def test_training_problems_are_refused_at_the_seeds_of_their_item(browser: Clien
         r"Suite 'cheat' has training problems: in 'FrozenLake 6x6' those of seeds \d", error_at(page, "items.0.seeds")
     )
     page = posted(browser, fields, name="cheat", items__0__seeds="3-1").content.decode()
-    assert "'3-1' is no seed" in error_at(page, "items.0.seeds")
+    assert "'3-1' is not a seed" in error_at(page, "items.0.seeds")
     assert not Suite.objects.exists()
 
 

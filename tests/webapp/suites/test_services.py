@@ -166,7 +166,7 @@ def test_endpoints_are_for_administrators_with_keys_that_are_listed(
         ("endpoint", "file:///etc/passwd", "Address: give"),
         ("endpoint", "http://user:secret@host/v1", "Address: give"),
         ("endpoint_model", "", "Model: give the name"),
-        ("key_variable", "SECRET_KEY", "is none of STARBOARD_ENDPOINT_KEYS"),
+        ("key_variable", "SECRET_KEY", "is not in STARBOARD_ENDPOINT_KEYS"),
     ):
         with pytest.raises(Refused, match=reason):
             services.submit(version, {**asked, field: value}, user)

@@ -67,7 +67,7 @@ def test_the_form_launches_draws_from_a_range(browser: Client) -> None:
 def test_many_runs_are_launched_only_with_their_number(browser: Client) -> None:
     many = {"field": "steps", "values": ", ".join(map(str, range(1, 13)))}
     answer = browser.post("/sweeps/new/", form(many))
-    assert answer.status_code == 422 and "Enter 24 to launch as many runs." in text_of(answer)
+    assert answer.status_code == 422 and "Enter 24 to launch that many runs." in text_of(answer)
     assert browser.post("/sweeps/new/", form(many, confirm="23")).status_code == 422
     assert Sweep.objects.count() == 0
     assert browser.post("/sweeps/new/", form(many, confirm="24")).status_code == 302
@@ -84,7 +84,7 @@ def test_many_runs_are_launched_only_with_their_number(browser: Client) -> None:
         ({"field": "steps", "type": "range", "low": "x", "high": "2"}, {}, "Axis 1, low: must be a number, got"),
         ({"field": "F", "type": "settings", "values": "none"}, {}, "Axis 1: 'none' has no label."),
         ({"field": "F", "type": "settings", "values": "a: steps"}, {}, "Axis 1: 'steps' sets nothing."),
-        (KL_ROW, {"seeds": "x"}, "Training seeds: 'x' is no seed."),
+        (KL_ROW, {"seeds": "x"}, "Training seeds: 'x' is not a seed."),
         (KL_ROW, {"at_once": "0"}, "Runs at once: must be a whole number from 1 to 64, got '0'."),
         (KL_ROW, {"method": "magic"}, "Method: must be one of"),
         (KL_ROW, {"base": "{}{"}, "There is no base configuration."),

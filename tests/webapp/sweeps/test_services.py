@@ -226,7 +226,7 @@ def test_a_run_that_cannot_be_launched_says_why_and_holds_up_no_other(user: User
         ({"axes": [{**KL, "values": [-1.0]}]}, "loss.kl_coefficient = -1: must be 0 or more, got -1.0"),
         ({"axes": [{**KL, "field": "model.path", "values": ["/nowhere"]}]}, "model.path = /nowhere: "),
         ({"axes": [{**KL, "field": "seed"}]}, "Axis 1, field: seed cannot be swept"),
-        ({"axes": [KL, KL]}, "'loss.kl_coefficient' is there twice"),
+        ({"axes": [KL, KL]}, "'loss.kl_coefficient' is used twice"),
         ({"seeds": list(range(20)), "axes": [{**KL, "values": list(range(30))}]}, "are 600 runs"),
         ({"seeds": []}, "Seeds: "),
     ],

@@ -138,7 +138,7 @@ def test_line_endings_of_a_form_are_normalised(browser: Client, rows: list[Traje
         ({"seed": "-1"}, "0 or more"),
         ({"checkpoint": "../../etc"}, "checkpoint"),
         ({"edit": "response", "response": "a\0b"}, "NUL"),
-        ({"edit": "response", "response": "x" * 60_000}, "50000 characters or less"),
+        ({"edit": "response", "response": "x" * 60_000}, "50000 characters or fewer"),
     ],
 )
 def test_what_cannot_be_asked_is_said_on_the_form(

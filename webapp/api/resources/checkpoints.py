@@ -42,11 +42,11 @@ class CheckpointRow(BaseModel):
 
 
 class CheckpointList(BaseModel):
-    checkpoints: list[CheckpointRow] = Field(description="Those that still exist, newest first.")
+    checkpoints: list[CheckpointRow] = Field(description="Checkpoints that still exist, newest first.")
 
 
 class AtStep(Fields):
-    step: Number = Field(description="The step of a checkpoint, as `list_checkpoints` has it.")
+    step: Number = Field(description="The step of a checkpoint, as listed by `list_checkpoints`.")
 
 
 class EvaluateCheckpoint(AtStep):
@@ -64,9 +64,10 @@ class Fork(AtStep):
     )
 
     overrides: dict[str, Any] = Field(
-        default_factory=dict, description="Values by dotted field, as of `launch_run`. By default the remaining steps."
+        default_factory=dict,
+        description="Values by dotted field, as in `launch_run`. By default the fork has the remaining steps.",
     )
-    name: Text = Field(default="", max_length=80, description="By default that of the run, and the step.")
+    name: Text = Field(default="", max_length=80, description="By default the name of the run and the step.")
     project: Project = ""
     tags: Tags = Field(default_factory=list)
     notes: Notes = ""

@@ -31,7 +31,7 @@ class Freed(BaseModel):
     record_bytes: int
     trajectory_bytes: int
     checkpoint_bytes: int
-    shared_bytes: int = Field(description="Of files that other runs have links to. They stay.")
+    shared_bytes: int = Field(description="Size of files that other runs link to. They stay.")
     forks: int = Field(description="Forks of the run. They keep the checkpoint that they start from.")
     evaluations: int = Field(description="Evaluations on suites of its checkpoints. They keep their results.")
 

@@ -83,7 +83,7 @@ class StartPreflight(Fields):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"player": "scripted", "problems": 16}]})
 
     player: str = Field(default="mixed:0.4", description=f"One of {', '.join(PLAYERS)}.")
-    model: Text = Field(default="", max_length=preflights.LONGEST_MODEL, description="Of the player `model`.")
+    model: Text = Field(default="", max_length=preflights.LONGEST_MODEL, description="The model of the player `model`.")
     problems: int = Field(default=16, ge=1, le=preflights.MOST_PROBLEMS)
     rollouts: int = Field(default=8, ge=1, le=preflights.MOST_ROLLOUTS, description="Episodes of each problem.")
     first_seed: int = Field(default=0, ge=0, le=preflights.LARGEST_SEED)
@@ -99,7 +99,9 @@ class PreflightAnswer(BaseModel):
     model: str
     problems: int
     rollouts: int
-    report: dict[str, Any] | None = Field(description="Of what was played so far; null before the first problem.")
+    report: dict[str, Any] | None = Field(
+        description="Report on what was played so far; null before the first problem."
+    )
 
 
 @resource.get("environments/", route="environments")

@@ -58,7 +58,7 @@ class Evaluate(Fields):
     step: int = Field(default=0, ge=0, description="Of a checkpoint: its step.")
     directory: str = Field(default="", max_length=500, description="A bundled model, or a directory of the site.")
     endpoint: str = Field(default="", max_length=500, description="The address of an endpoint, for administrators.")
-    endpoint_model: str = Field(default="", max_length=500, description="The model's name there.")
+    endpoint_model: str = Field(default="", max_length=500, description="The model's name at the endpoint.")
     key_variable: str = Field(default="", max_length=100, description="The workers' variable with its API key.")
     samples: int | None = Field(default=None, ge=1, le=1024, description="Episodes per problem, if not the suite's.")
     again: bool = Field(default=False, description="Evaluate even if the same inputs have been evaluated.")
@@ -69,7 +69,9 @@ class DefineSuite(Fields):
 
     definition: str = Field(max_length=LONGEST, description="TOML, as in docs/evaluation.md.")
     revises: str = Field(
-        default="", max_length=60, description="A suite that does not ship, whose next version this is; else a new one."
+        default="",
+        max_length=60,
+        description="A suite that is not bundled, of which this is the next version; by default a new suite.",
     )
 
 
@@ -86,14 +88,14 @@ def list_suites(call: Call) -> SuiteList:
 
 
 @resource.post(
-    "suites/", route="suites", scope=Scope.LAUNCH, status=201, problems={404: "There is no suite of yours to revise."}
+    "suites/", route="suites", scope=Scope.LAUNCH, status=201, problems={404: "You have no such suite to revise."}
 )
 def define_suite(call: Call, body: DefineSuite) -> SuiteAnswer:
     """Define a suite. Its problems are fixed now; one with a problem that a run may train on is refused."""
     suite = catalogue.listed().filter(name=body.revises, built_in=False).first() if body.revises else None
     if body.revises and suite is None:
         raise Problem(
-            404, f"There is no suite {body.revises!r} that can be revised", "Those that ship stay as they are."
+            404, f"There is no suite {body.revises!r} that can be revised", "Bundled suites cannot be changed."
         )
     if suite is not None:
         require(suite, Role.EDITOR)
@@ -183,7 +185,7 @@ def control_evaluation(
         if body.action == "resume":
             services.resume(found, call.user)
         elif not services.stop(found, call.user):
-            raise Refused("There is nothing to stop: it is over.")
+            raise Refused("There is nothing to stop: the evaluation has ended.")
     except Refused as refusal:
         raise conflict(refusal) from None
     found.refresh_from_db()

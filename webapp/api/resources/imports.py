@@ -34,8 +34,10 @@ class NewImport(Fields):
         max_length=200,
         description="The name of the file. Its number is the step of rollouts that state none, as in `20.jsonl`.",
     )
-    name: Text = Field(default="", max_length=80, description="Of the run; a name is made up if there is none.")
-    split: Literal["", "train", "validation"] = Field(default="", description="Of rollouts that do not state theirs.")
+    name: Text = Field(default="", max_length=80, description="Name of the run; generated if left out.")
+    split: Literal["", "train", "validation"] = Field(
+        default="", description="Split of rollouts that do not state one."
+    )
     project: Project = ""
 
 
@@ -86,7 +88,7 @@ class ImportPage(BaseModel):
     idempotent=True,
     most_bytes=MOST_BYTES,
     body_media="application/x-ndjson",
-    problems={409: "A limit of yours is reached.", 507: "The site's disk is full."},
+    problems={409: "You have reached a limit.", 507: "The site's disk is full."},
 )
 def import_rollouts(call: Call, query: NewImport) -> Annotated[dict[str, Any], ImportDetail]:
     """Upload rollouts of RAGEN or verl, one JSON object on each line, which a worker makes a run of.

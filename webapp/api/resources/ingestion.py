@@ -31,7 +31,7 @@ class ExternalRun(Fields):
     )
 
     source: Text = Field(min_length=1, max_length=40, description="What trains it, such as verl or TRL.")
-    name: Text = Field(default="", max_length=80, description="A name is made up if there is none.")
+    name: Text = Field(default="", max_length=80, description="Generated if left out.")
     environment: Text = Field(default="elsewhere", min_length=1, max_length=60, description="What it is trained on.")
     model: Text = Field(default="", max_length=500, description="What is trained.")
     steps: int = Field(default=0, ge=0, le=100_000_000, description="Training steps, if their number is known.")
@@ -54,7 +54,7 @@ class RejectedLine(BaseModel):
 class Received(BaseModel):
     accepted: int
     duplicates: int = Field(description="Lines whose `seq` is not new; they changed nothing.")
-    gaps: int = Field(description="How many `seq` no line had.")
+    gaps: int = Field(description="Number of `seq` values that no line had.")
     dropped_values: int = Field(description="Values that are not finite.")
     rejected: list[RejectedLine] = Field(description=f"The first {REJECTED_LISTED} lines that were not stored.")
     rejected_count: int
@@ -152,6 +152,6 @@ def finish_external_run(call: Call, run: Run, body: Ending) -> Annotated[dict[st
 
 def _own(call: Call, run: Run) -> None:
     if not ingesting.is_elsewhere(run):
-        raise Problem(409, "The run is trained here", "Send to a run that `create_external_run` made.")
+        raise Problem(409, "The run is trained here", "Send to a run created by `create_external_run`.")
     if run.owner_id != call.user.pk:
         raise Problem(403, "The run belongs to another user", "Send to a run of your own.")

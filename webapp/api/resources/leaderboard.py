@@ -37,7 +37,9 @@ class SuiteList(BaseModel):
 
 class EntryFilter(Fields):
     suite: str = Field(default="", description="The name of the suite; by default the one with most entries.")
-    q: str = Field(default="", max_length=100, description="Only entries whose model, run or preset has these words.")
+    q: str = Field(
+        default="", max_length=100, description="Only entries whose model, run or preset contains these words."
+    )
     policy: Literal["", "checkpoint", "directory", "endpoint"] = Field(
         default="", description="Only entries of such models."
     )
@@ -64,7 +66,7 @@ class EntryAnswer(BaseModel):
     run: str | None
     step: int | None
     training_seeds: list[int | None]
-    rank: int | None = Field(description="By the measure, ties share one; null where its value is not known.")
+    rank: int | None = Field(description="Rank by the measure; ties share one. Null where its value is not known.")
     ranks: list[int] | None = Field(description="The best and the worst rank that the data allow.")
     ties: str = Field(description="Rows with a letter in common do not differ significantly.")
     difference: float | None = Field(
@@ -72,7 +74,7 @@ class EntryAnswer(BaseModel):
     )
     difference_low: float | None
     difference_high: float | None
-    p: float | None = Field(description="Of no difference, adjusted as `adjusted` says.")
+    p: float | None = Field(description="The p-value of no difference, adjusted as `adjusted` says.")
     problems: int
     samples: int = Field(description="Per problem.")
     scored: int = Field(description="Episodes with a score.")
@@ -88,7 +90,7 @@ class EntryAnswer(BaseModel):
 class OtherKey(BaseModel):
     key: str
     count: int
-    differences: list[str] = Field(description="In what its conditions differ from the ranked ones.")
+    differences: list[str] = Field(description="How its conditions differ from the ranked ones.")
 
 
 class BoardAnswer(BaseModel):
@@ -101,7 +103,7 @@ class BoardAnswer(BaseModel):
     total: int
     rows: list[EntryAnswer]
     not_comparable: list[OtherKey] = Field(description="Entries that are not ranked with these.")
-    next: int | None = Field(description="What `after` of the next page is; null if this is the last.")
+    next: int | None = Field(description="The `after` of the next page; null if this is the last.")
 
 
 class PairFilter(Fields):
@@ -121,7 +123,7 @@ class PairProblem(BaseModel):
     scored: int
     other_solved: int
     other_scored: int
-    score: float = Field(description="What the first has of the measure.")
+    score: float = Field(description="The measure of the first evaluation.")
     other_score: float
 
 
@@ -135,7 +137,8 @@ class PairAnswer(BaseModel):
     p: float
     shared: int = Field(description="Problems.")
     more_by_first: list[PairProblem] = Field(
-        description="Those on which the first has more of the measure: of success, that it solved more often."
+        description="Problems on which the measure is higher for the first evaluation: for success, those that it "
+        "solved more often."
     )
     more_by_other: list[PairProblem]
 

@@ -139,7 +139,7 @@ def finish_sent_evaluation(call: Call, evaluation_id: int) -> Annotated[dict[str
 def _arriving(call: Call, pk: int) -> SuiteEvaluation:
     found = evaluation_at(pk, Role.EDITOR)
     if not found.imported or found.owner_id != call.user.pk:
-        raise Problem(409, f"Evaluation {pk} is not one that you send", "Announce your own first.")
+        raise Problem(409, f"Evaluation {pk} is not one that you are sending", "Announce your own first.")
     if found.state != JobState.STOPPED:
         raise Problem(409, f"Evaluation {pk} is complete", "There is nothing left to send.")
     return found

@@ -42,7 +42,7 @@ class AlertRow(BaseModel):
 
 
 class AlertList(BaseModel):
-    alerts: list[AlertRow] = Field(description=f"Those that still count, newest first, at most {MOST_ALERTS:,}.")
+    alerts: list[AlertRow] = Field(description=f"Alerts that still count, newest first, at most {MOST_ALERTS:,}.")
 
 
 class HeldOutRow(BaseModel):
@@ -78,7 +78,7 @@ class TrajectoryQuery(Fields):
 
 
 class TurnText(BaseModel):
-    actions: list[str] = Field(description="Those that were played.")
+    actions: list[str] = Field(description="Actions that were played.")
     reward: float | None
     parse: str = Field(description="`ok`, or how the response is malformed.")
 

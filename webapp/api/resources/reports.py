@@ -67,13 +67,17 @@ class ReportChange(ReportText):
         extra="forbid", json_schema_extra={"examples": [{"title": "Learning rates", "text": "Done.", "version": 1}]}
     )
 
-    version: int = Field(description="The version that you read. If the report has another by now, the status is 409.")
+    version: int = Field(
+        description="The version that you read. If the report has a newer one by now, the status is 409."
+    )
 
 
 class Sharing(Fields):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"shared": True}]})
 
-    shared: bool = Field(strict=True, description="Whether there is a link. Revoked once, a new link is another.")
+    shared: bool = Field(
+        strict=True, description="Whether there is a link. After a link is revoked, a new one has another address."
+    )
 
 
 class Deleted(BaseModel):

@@ -49,7 +49,7 @@ class RunPage(BaseModel):
 
 
 class PresetAnswer(BaseModel):
-    key: str = Field(description="What to launch it by.")
+    key: str = Field(description="The key to launch it by.")
     title: str
     description: str
 
@@ -77,7 +77,7 @@ class Launch(Fields):
         default="",
         description="The name of an environment of this site, which replaces the first of the configuration.",
     )
-    name: Text = Field(default="", max_length=80, description="A name is made up if there is none.")
+    name: Text = Field(default="", max_length=80, description="Generated if left out.")
     project: Project = ""
     tags: Tags = Field(default_factory=list)
     notes: Notes = ""
@@ -85,7 +85,7 @@ class Launch(Fields):
 
 
 class Launched(RunDetail):
-    warnings: list[str] = Field(description="What is legal and probably not intended.")
+    warnings: list[str] = Field(description="Settings that are valid but probably not intended.")
 
 
 @resource.get("runs/", route="runs")

@@ -95,7 +95,7 @@ def control_run(call: Call, run: Run, body: Control) -> Annotated[dict[str, Any]
 
 
 @resource.post(
-    "runs/{run_id}/settings", scope=Scope.LAUNCH, problems={409: "The state or the revision of the run is another."}
+    "runs/{run_id}/settings", scope=Scope.LAUNCH, problems={409: "The state or the revision of the run has changed."}
 )
 def change_settings(call: Call, run: Run, body: SettingsChange) -> Annotated[dict[str, Any], ChangedSettings]:
     """Change settings of a live run from its next step on."""

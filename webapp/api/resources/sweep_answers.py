@@ -50,7 +50,7 @@ class EstimateAnswer(BaseModel):
     mean: float
     low: float | None
     high: float | None
-    seeds: int = Field(description="That have a run of everything that is averaged.")
+    seeds: int = Field(description="Seeds that have a run of everything that is averaged.")
     runs: int
 
 

@@ -104,8 +104,8 @@ class PlannedSweep(BaseModel):
     steps: int
     trajectories: int
     engine_seconds: float | None = Field(description="Of all runs; null without earlier runs of the same kind.")
-    wall_seconds: float | None = Field(description="With so many runs at once.")
-    earlier_runs: int = Field(description="That the times are estimated from.")
+    wall_seconds: float | None = Field(description="Until the sweep is done, with this many runs at once.")
+    earlier_runs: int = Field(description="Earlier runs that the times are estimated from.")
     problems: list[str] = Field(description="Why it cannot be created; empty if it can.")
     warnings: list[str]
 
@@ -264,7 +264,7 @@ def change_sweep(call: Call, sweep: Sweep, body: SweepLimits) -> Annotated[dict[
 
 @resource.post("sweeps/{sweep_id}/extend", route="sweep_extend", scope=Scope.LAUNCH, idempotent=True)
 def extend_sweep(call: Call, sweep: Sweep, body: Extension) -> Annotated[dict[str, Any], Extended]:
-    """Add training seeds, values of axes, or configurations to draw. Runs that there are stay as they are."""
+    """Add training seeds, values of axes, or configurations to draw. Existing runs stay as they are."""
     try:
         larger = partial(extended, seeds=body.seeds, values=body.values, points=body.points)
         added = extend(sweep, larger, most=max(CONFIRM_ABOVE, body.confirm or 0), user=call.user)
@@ -289,5 +289,5 @@ def _check_confirmed(count: int, confirm: int | None) -> None:
         given = "" if confirm is None else f", not {confirm}"
         raise invalid_fields(
             {"confirm": f"These are {count} runs{given}. More than {CONFIRM_ABOVE} need their number."},
-            f"Send confirm as {count} to launch as many runs. Nothing was launched.",
+            f"Send confirm as {count} to launch that many runs. Nothing was launched.",
         )

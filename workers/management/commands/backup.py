@@ -13,7 +13,7 @@ from workers.backup import BackupError, back_up
 class Command(BaseCommand):
     help = (
         "Writes a tar archive with the database as of now and the files of runs and evaluations. The site and its "
-        "engines may go on. The archive has the site's secret key: keep it private. `manage.py restore` reads it."
+        "engines may go on. The archive contains the site's secret key: keep it private. `manage.py restore` reads it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -13,7 +13,7 @@ from workers.copies import free, store
 
 
 class Command(BaseCommand):
-    help = "Copies runs that are over to the bucket of STARBOARD_ARCHIVE_URL: what is there and unchanged stays."
+    help = "Copies runs that are over to the bucket of STARBOARD_ARCHIVE_URL; unchanged files are not copied again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", nargs="*", help="IDs; by default all runs that are over")

@@ -12,7 +12,7 @@ from workers.copies import fetch
 
 
 class Command(BaseCommand):
-    help = "Brings the files of runs back from the bucket of STARBOARD_ARCHIVE_URL; files that are here stay."
+    help = "Brings the files of runs back from the bucket of STARBOARD_ARCHIVE_URL; files that are here are kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("run", nargs="+", help="IDs")

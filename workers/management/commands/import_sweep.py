@@ -45,6 +45,8 @@ def _definition(given: str) -> SweepPreset:
     try:
         return SweepPreset.model_validate(tomllib.loads(Path(given).read_text()))
     except OSError:
-        raise CommandError(f"{given!r} is no file and no sweep that ships. Those are {', '.join(presets)}.") from None
+        raise CommandError(
+            f"{given!r} is neither a file nor a bundled sweep. Bundled are {', '.join(presets)}."
+        ) from None
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise CommandError(f"{given} is no definition of a sweep: {error}") from None
+        raise CommandError(f"{given} is not a definition of a sweep: {error}") from None

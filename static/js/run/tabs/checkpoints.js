@@ -16,7 +16,7 @@ const MARKS = {
   alone: [
     "neutral",
     "only one evaluated",
-    "The only checkpoint with a held-out evaluation, so there is none to compare",
+    "The only checkpoint with a held-out evaluation, so there is nothing to compare it with",
   ],
   below: [
     "warn",
@@ -137,7 +137,7 @@ function actions(step, { request, fork, address, suites }) {
 function said({ state, message, stopping }) {
   if (state === "failed") return `Evaluation failed: ${message}`;
   if (stopping) return "Stopping …";
-  return state === "queued" ? "Waits for a worker" : "Evaluating; a run that trains takes the result between two steps";
+  return state === "queued" ? "Waits for a worker" : "Evaluating; a live run takes in the result between two steps";
 }
 
 /** @param {HeldOutResult[]} results */

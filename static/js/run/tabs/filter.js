@@ -195,7 +195,7 @@ export class FilterTab {
 
   whyNothing() {
     if (!this.page?.store.steps.length) return "No data yet. The groups come with the first step.";
-    return "This run's engine did not keep the groups of its steps. Its recorded trajectories have their group and return.";
+    return "This run's engine did not keep the groups of its steps. Its recorded trajectories show their group and return.";
   }
 }
 
