@@ -6,6 +6,7 @@ adapter on its own, in peft's format, and also the model with the adapter merged
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import sqrt
@@ -80,6 +81,9 @@ def _peft_config(lora: LoraSection, targets: list[str]) -> Any:
 
 def adapted(model: nn.Module) -> dict[str, Any]:
     """The layers with an adapter, by name."""
+    if "peft" not in sys.modules:
+        return {}  # nothing has added one; to import it takes seconds
+
     from peft.tuners.lora import LoraLayer
 
     return {name: part for name, part in model.named_modules() if isinstance(part, LoraLayer)}
