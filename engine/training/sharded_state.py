@@ -111,13 +111,16 @@ def _of_rest(model: LanguageModel, tensors: dict[str, Tensor]) -> Iterator[Gathe
 
 
 class ShardCopies:
-    """Copies of shards in main memory, one of each tensor."""
+    """Copies of shards in main memory, one of each tensor. What every learner has whole, such as a tied embedding, only
+    the first one copies, since it writes that."""
 
     def __init__(self, mesh: DeviceMesh) -> None:
-        self._mesh = mesh
+        self._mesh, self._first = mesh, mesh.get_rank() == 0
         self._made: dict[int, tuple[Tensor, Tensor]] = {}  # with the original, so that no other one gets its id
 
     def of(self, tensor: Tensor) -> Tensor:
+        if not _is_copied(tensor, first=self._first):
+            return tensor.detach()
         if id(tensor) not in self._made:
             self._made[id(tensor)] = (tensor, self._shard(tensor, _own(tensor).to("cpu", copy=True)))
         return self._made[id(tensor)][1]
@@ -137,7 +140,12 @@ def bytes_of_shards(learner: Learner) -> int:
     """What `CopiedShards` takes of main memory, at most."""
     held = [weight for weight in learner.model.parameters() if not stays(weight)]
     with_leaves(learner.state_dict(), lambda _, leaf: held.append(leaf) if isinstance(leaf, Tensor) else None)
-    return sum(_own(tensor).nbytes for tensor in held)
+    first = learner.share.rank == 0
+    return sum(_own(tensor).nbytes for tensor in held if _is_copied(tensor, first=first))
+
+
+def _is_copied(tensor: Tensor, *, first: bool) -> bool:
+    return first or isinstance(tensor, DTensor)
 
 
 def stays(weight: Tensor) -> bool:

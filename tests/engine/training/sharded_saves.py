@@ -20,6 +20,7 @@ from engine.training.background_save import BackgroundShardSaves
 from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_state import Progress
 from engine.training.learner import Learner
+from engine.training.learner_state import with_leaves
 from engine.training.sharded_state import CopiedShards, LiveShards, bytes_of_shards
 from engine.training.sharding import Sharded
 from tests.engine.training.builders import made_up_batch, update
@@ -82,7 +83,9 @@ def save_both_ways(folder: Path, config: RunConfig) -> dict[str, Any]:
 
 def bytes_held(tensors: list[Tensor], *, beside: Learner) -> int:
     """Of memory that is not the learner's own, each part once."""
-    own = {address_of(weight) for weight in beside.model.parameters()}
+    held: list[Tensor] = list(beside.model.parameters())
+    with_leaves(beside.state_dict(), lambda _, leaf: held.append(leaf) if isinstance(leaf, Tensor) else None)
+    own = {address_of(tensor) for tensor in held}
     sizes = {address_of(tensor): shard_of(tensor).nbytes for tensor in tensors}
     return sum(size for address, size in sizes.items() if address not in own)
 
