@@ -131,6 +131,7 @@ RETIRED = (
         use="trajectory file (recordings), partition (rollouts)",
         unless=r"(?i)weight|param|optimi|gradient|fsdp|tensor|model(?!s)|module|learner|layer",
         allowed={
+            "benchmarks/checkpoint_writes.py": "FSDP",
             "benchmarks/gpu/": "FSDP",
             "benchmarks/scaling/": "FSDP",
             "docs/cluster.md": "FSDP",

@@ -104,7 +104,7 @@ def test_a_repeated_step_is_answered_again_and_not_played_twice() -> None:
         ("POST", "/v1/episodes", b"{", 400, "body: Invalid JSON"),
         ("POST", "/v1/episodes/none/steps", {"index": 0, "action": "Up"}, 404, "There is no episode 'none'"),
         ("GET", "/v2/environment", None, 404, "There is nothing at GET /v2/environment"),
-        ("POST", "/v1/episodes", b"1" * 201, 413, "A message may have 200 bytes, not 201"),
+        ("POST", "/v1/episodes", b"1" * 201, 413, "A message may have at most 200 bytes, got 201"),
     ],
 )
 def test_a_bad_request_is_refused_with_the_reason(

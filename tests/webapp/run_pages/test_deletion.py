@@ -126,7 +126,7 @@ def test_a_confirmation_says_what_is_freed_by_kind_and_which_forks_stay(browser:
     assert found.freed == found.record + found.trajectories + found.checkpoints
     a_fork_of(run, copied=True)
     page = delete(browser, run, confirmed=False)
-    assert "1 fork keeps the checkpoint, and loses this origin." in page
+    assert "1 fork keeps the checkpoint, and loses the link to this run." in page
 
 
 def test_the_page_of_a_run_offers_to_delete_it(browser: Client) -> None:

@@ -124,7 +124,7 @@ def test_what_the_site_cannot_compare_is_refused_with_the_difference(
         SendingFailed, match=r"not played as lakes v1 of this site says\. Lake: temperature 0\.9, not 0\.5"
     ):
         send(tmp_path / "warm", origin)
-    with pytest.raises(SendingFailed, match="no suite 'lakes' of version 3"):
+    with pytest.raises(SendingFailed, match="no version 3 of the suite 'lakes'"):
         send(tmp_path / "newer", origin)
     monkeypatch.delenv("STARBOARD_TOKEN")
     with pytest.raises(Exception, match="needs a personal token"):
