@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from engine.policies.batched_sampler import BatchedSampler
-from engine.rollout.types import Trajectory
 from tests.engine.models import small_model
 from tests.engine.rollout.builders import WINDOWS, lake_config, roll_out
 
@@ -20,20 +19,17 @@ def test_trajectories_do_not_depend_on_how_many_are_decoded_at_once(context: str
     capped = roll_out(lake_config(context, turns, rollout={"rows_at_once": at_once}))
     assert len({tuple(trajectory.ids) for trajectory in whole}) > 1
     same = [
-        (one.ids, one.sampled, one.stop) == (other.ids, other.sampled, other.stop) for one, other in both(whole, capped)
+        (one.ids, one.sampled, one.stop) == (other.ids, other.sampled, other.stop)
+        for one, other in zip(whole, capped, strict=True)
     ]
     # a random number within rounding of the border between two tokens selects one or the other: on some processors one
     # of these six trajectories has such a number
     assert sum(same) >= len(same) - 1
-    for one, other in both(whole, capped):
+    for one, other in zip(whole, capped, strict=True):
         equal = [left == right for left, right in zip(one.ids, other.ids, strict=False)]
         common = equal.index(False) if False in equal else len(equal)
         left, right = (torch.tensor(trajectory.logprobs[:common]) for trajectory in (one, other))
         torch.testing.assert_close(left, right, atol=1e-4, rtol=0)
-
-
-def both(whole: list[Trajectory], capped: list[Trajectory]) -> list[tuple[Trajectory, Trajectory]]:
-    return list(zip(whole, capped, strict=True))
 
 
 @pytest.mark.parametrize("at_once", [0, 1, 3, 7, 9])

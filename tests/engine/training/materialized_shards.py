@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from engine.training.sharded_state import LiveShards
 from engine.training.sharding import Sharded
 from tests.engine.models import words
 from tests.engine.training.builders import made_up_batch, update
-from tests.engine.training.together import meet
+from tests.engine.training.together import meet, report
 
 LORA = {"rank": 4, "alpha": 8.0}
 PAGES = 1024  # bytes of the unit of /proc/self/status
@@ -73,12 +72,7 @@ def work(rank: int, folder: Path) -> None:
     found["saved"] = save_and_resume(folder, config_of(folder / "tied"), "whole")
     found["saved_adapter"] = save_and_resume(folder, config_of("tiny", model={"lora": LORA}), "adapter")
     found["warnings"] = load_what_is_stored_twice(folder)
-    gathered: list[Any] = [None, None]
-    dist.all_gather_object(gathered, found)
-    if rank == 0:
-        torch.save(gathered, folder / "found.pt")
-    dist.barrier()
-    os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
+    report(found, folder)
 
 
 def differences(path: str, lora: LoraSection) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from datetime import timedelta
 from functools import partial
@@ -25,7 +24,7 @@ from engine.training.sharded_state import CopiedShards, LiveShards, bytes_of_sha
 from engine.training.sharding import Sharded
 from tests.engine.training.builders import made_up_batch, update
 from tests.engine.training.materialized_shards import LORA, config_of
-from tests.engine.training.together import meet
+from tests.engine.training.together import meet, report
 
 ALWAYS = {"background": "always"}
 CASES: dict[str, dict[str, Any]] = {
@@ -46,12 +45,7 @@ def work(rank: int, folder: Path, disk: Path | None) -> None:
     save_whole_ones(folder)
     if disk is not None:
         found["full disk"] = [fail_and_write_again(folder, disk, live=live) for live in (True, False)]
-    gathered: list[Any] = [None, None]
-    dist.all_gather_object(gathered, found)
-    if rank == 0:
-        torch.save(gathered, folder / "found.pt")
-    dist.barrier()
-    os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
+    report(found, folder)
 
 
 def load(config: RunConfig) -> tuple[Any, Learner]:

@@ -156,7 +156,7 @@ def test_a_merged_model_is_written_one_weight_at_a_time_where_its_files_have_its
     assert configs[0] == configs[1]
 
 
-def test_files_with_other_names_or_without_a_weight_have_not_the_names_of_the_model(path: Path, tmp_path: Path) -> None:
+def test_files_with_another_name_or_a_missing_weight_do_not_keep_the_models_names(path: Path, tmp_path: Path) -> None:
     model = adapted_model()
     weights = load_file(path / "model.safetensors")
     for name, change in (("renamed", "model.layers.0.mlp.up.weight"), ("missing", "")):

@@ -6,11 +6,13 @@ To import torch and transformers takes longer than most of what such processes d
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import torch
 import torch.distributed as dist
 import torch.multiprocessing as processes
 
@@ -34,3 +36,13 @@ def run_together(work: Callable[..., None], *args: Any, size: int = 2) -> None:
 def meet(rank: int, size: int, folder: Path) -> None:
     """Joins the group of the processes that meet in `folder`, where none has met before."""
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=size, timeout=PATIENCE)
+
+
+def report(found: dict[str, Any], folder: Path) -> None:
+    """Ends the process, after the first one has written what each found to `folder/found.pt`, in order."""
+    of_all: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(of_all, found)
+    if dist.get_rank() == 0:
+        torch.save(of_all, folder / "found.pt")
+    dist.barrier()
+    os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
