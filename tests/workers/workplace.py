@@ -100,7 +100,11 @@ class Workplace:
                 stderr=file,
             )
         self.workers.append(worker)
-        wait_for(lambda: b" ready." in log.read_bytes() or worker.poll() is not None, what="a worker that is ready")
+        wait_for(
+            lambda: b" ready." in log.read_bytes() or worker.poll() is not None,
+            seconds=3 * PATIENCE,  # three that start at once from a cold disk take longer than whatever they do later
+            what="a worker that is ready",
+        )
         assert worker.poll() is None, log.read_text()
         return worker
 
