@@ -22,6 +22,7 @@ from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
+from engine.policies.lora_targets import unknown_targets
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed
 from engine.policies.vllm_models import unsupported_by_vllm
@@ -76,6 +77,7 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     except ModelError as error:
         found.unknown = str(error)
         return found
+    _check_targets(found, config, shape)
     gpu = bool(machine.gpus)
     memory = found.memory = estimate_local(config, shape, gpu=gpu)
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
@@ -144,6 +146,7 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
     except ModelError as error:
         found.unknown = str(error)
         return found
+    _check_targets(found, config, shape)
     memory = found.memory = estimate(config, shape, gpu=gpu)
     if config.cluster.sampler == "vllm":
         _check_vllm(found, config, shape)
@@ -191,6 +194,11 @@ def _check_moments(found: Findings, config: RunConfig) -> None:
             "8bit needs the package bitsandbytes, which this machine lacks: pip install 'starboard[8bit]', or use "
             "float32."
         )
+
+
+def _check_targets(found: Findings, config: RunConfig, shape: ModelShape) -> None:
+    if why := unknown_targets(shape, config.model.lora):
+        found.problems["model.lora.targets"] = why
 
 
 def _check_work_for_all(found: Findings, config: RunConfig) -> None:

@@ -10,6 +10,7 @@ from engine.cluster.activation_memory import activation_bytes
 from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
 from engine.config.watching import Background
 from engine.main_memory import MANY_PARAMETERS
+from engine.policies.lora_targets import ALL, is_adapted
 from engine.policies.model_shape import FILE_BYTES, ModelShape, Sizes
 
 MOMENTS = 2  # of AdamW
@@ -76,7 +77,7 @@ def learner_memory(
     sampled: int,
     half: bool = False,
     lora_rank: int = 0,
-    lora_targets: str = "all-linear",
+    lora_targets: str = ALL,
     eight_bit: bool = False,
     critic: bool = False,
     reference: bool = False,
@@ -229,11 +230,10 @@ def _adapters(shape: ModelShape, rank: int, targets: str) -> dict[str, Sizes]:
     """The two matrices of LoRA for each adapted linear layer `(out, in)`: `(rank, in)`, `(out, rank)`."""
     if not rank:
         return {}
-    targeted = None if targets == "all-linear" else set(targets.replace(" ", "").split(","))
     found: dict[str, Sizes] = {}
     for name, (out, into) in shape.matrices.items():
         layer = _layer(name)
-        if targeted is None or layer.rpartition(".")[2] in targeted:
+        if is_adapted(layer, targets):
             found |= {f"{layer}.lora_A": (rank, into), f"{layer}.lora_B": (out, rank)}
     return found
 

@@ -21,6 +21,7 @@ from torch.func import functional_call
 from engine.config import LoraSection
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel
+from engine.policies.lora_targets import ALL, is_target, names_of
 
 NAME = "default"
 WEIGHTS = "adapter_model.safetensors"
@@ -31,13 +32,13 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
     """Adds a fresh adapter, whose update is 0, and freezes everything else. `ModelError` on unknown targets."""
     from peft import inject_adapter_in_model
 
+    _check_targets(model, lora)
     try:
         inject_adapter_in_model(_peft_config(lora, _targets(model, lora)), model, adapter_name=NAME)
     except ValueError as error:
-        linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
         raise ModelError(
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
-            remedy=f"Use all-linear, or names from {', '.join(sorted(linear))}, separated by commas.",
+            remedy=_known_targets(model),
         ) from error
     for name, weight in model.named_parameters():
         if ".lora_A." in name and not weight.is_meta:
@@ -49,6 +50,24 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
             f"The head of {type(model).__name__} shares its weights with the embedding, so it cannot have an adapter.",
             remedy="Remove it from model.lora.targets; all-linear leaves it out.",
         )
+
+
+def _check_targets(model: LanguageModel, lora: LoraSection) -> None:
+    """peft itself refuses names only if no layer has any of them."""
+    if lora.targets == ALL:
+        return
+    layers = [name for name, _ in model.named_modules()]
+    for target in names_of(lora.targets):
+        if not any(is_target(layer, target) for layer in layers):
+            raise ModelError(
+                f"model.lora.targets names {target}, and {type(model).__name__} has no such layer.",
+                remedy=_known_targets(model),
+            )
+
+
+def _known_targets(model: LanguageModel) -> str:
+    linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
+    return f"Use {ALL}, or names from {', '.join(sorted(linear))}, separated by commas."
 
 
 def fresh_weight(name: str, weight: Tensor) -> Tensor:
@@ -67,8 +86,8 @@ def _targets(model: LanguageModel, lora: LoraSection) -> list[str]:
     """Names of the layers to adapt. peft's own all-linear includes merged experts, which are no linear layers."""
     from transformers.pytorch_utils import Conv1D
 
-    if lora.targets != "all-linear":
-        return lora.targets.replace(" ", "").split(",")
+    if lora.targets != ALL:
+        return names_of(lora.targets)
     body = model.base_model.named_modules()
     return sorted({name.rpartition(".")[2] for name, part in body if isinstance(part, (nn.Linear, Conv1D))})
 

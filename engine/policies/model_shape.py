@@ -48,6 +48,7 @@ class ModelShape:
     weights: Mapping[str, Sizes]
     caps_logits: bool = False  # as Gemma 2 does
     in_parts: bool = True  # whether each of several learners can read only its own part of the files
+    named_in_files: bool = True  # false where the names of the weights are assumed, since their files are not here
 
     @property
     def parameters(self) -> int:
@@ -136,13 +137,14 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     config = json.loads(_read_limited(folder / "config.json", MAX_CONFIG_BYTES))
     found = {name: sizes for file in _weights(folder) for name, sizes in _header(file)}
     sizes, tied = _sizes(config), _tied(config)
-    in_parts = _can_be_read_in_parts(folder, found, tied=bool(tied))
+    in_parts, named_in_files = _can_be_read_in_parts(folder, found, tied=bool(tied)), bool(found)
     if not found:
         found = dict(gated_decoder(sizes, tied=bool(tied), biased=config.get("model_type") == "qwen2"))
     head = {name for name in found if name.partition(".")[0] in HEADS}
     tied = not head if tied is None else tied
     weights = {name: size for name, size in found.items() if not (tied and name in head)}
-    return ModelShape(**sizes, **_names(config), tied=tied, weights=weights, in_parts=in_parts)
+    known = {"in_parts": in_parts, "named_in_files": named_in_files}
+    return ModelShape(**sizes, **_names(config), tied=tied, weights=weights, **known)
 
 
 def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: bool) -> bool:

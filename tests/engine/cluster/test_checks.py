@@ -182,6 +182,24 @@ def test_files_that_learners_cannot_read_in_parts_are_loaded_whole_which_may_be_
     )
 
 
+@pytest.mark.parametrize("backend", ["local", "ray"])
+def test_an_adapter_of_layers_that_the_model_lacks_is_refused_with_those_it_has(backend: str) -> None:
+    def problems(targets: str, **model: Any) -> dict[str, str]:
+        lora = {"rank": 4, "targets": targets}
+        return check_machine(run(backend=backend, model={"lora": lora, **model}), machine(0)).problems
+
+    assert problems("all-linear") == problems("q_proj, layers.0.mlp.up_proj") == {}
+    found = problems("q_proj, query, roj")
+    assert list(found) == ["model.lora.targets"]
+    assert found["model.lora.targets"].startswith("The model has no layer query and no layer roj. Use all-linear, or ")
+    assert "q_proj" in found["model.lora.targets"]
+
+
+def test_layers_of_a_model_without_weights_on_this_machine_are_not_checked(tmp_path: Path) -> None:
+    lora = {"rank": 4, "targets": "query_key_value"}
+    assert check_cluster(run(model={**model(tmp_path), "lora": lora}), None).problems == {}
+
+
 def test_a_run_that_may_not_fit_gets_a_warning_with_a_remedy() -> None:
     config = run(optimizer={"micro_batch_tokens": 16_384})
     need = estimate(config, model_shape("tiny"), gpu=True)

@@ -101,9 +101,10 @@ def test_an_adapter_is_read_by_peft_and_by_its_own_reader(tmp_path: Path) -> Non
 
 
 def test_targets_that_the_model_lacks_are_refused_with_those_it_has() -> None:
-    with pytest.raises(ModelError) as raised:
-        add_adapter(small_model(), LoraSection(rank=4, targets="query"))
-    assert "q_proj" in raised.value.remedy
+    for targets in ("query", "q_proj, query", "mlp.q_proj,query"):
+        with pytest.raises(ModelError) as raised:
+            add_adapter(small_model(), LoraSection(rank=4, targets=targets))
+        assert "q_proj" in raised.value.remedy
     with pytest.raises(ConfigError, match="targets"):
         build_config({"model": {"lora": {"targets": "q_proj,,"}}})
 

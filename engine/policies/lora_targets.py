@@ -1,0 +1,38 @@
+"""Which layers `model.lora.targets` names, by the names of a model's weights. No torch, so that a form can use it."""
+
+from __future__ import annotations
+
+from engine.config import LoraSection
+from engine.policies.model_shape import ModelShape
+
+ALL = "all-linear"
+
+
+def names_of(targets: str) -> list[str]:
+    return targets.replace(" ", "").split(",")
+
+
+def is_target(layer: str, target: str) -> bool:
+    """As peft matches names: the whole name of a layer, or the end of it after a dot."""
+    return f".{layer}".endswith(f".{target}")
+
+
+def is_adapted(layer: str, targets: str) -> bool:
+    """Whether a linear layer between embedding and head gets an adapter."""
+    return targets == ALL or any(is_target(layer, target) for target in names_of(targets))
+
+
+def unknown_targets(shape: ModelShape, lora: LoraSection) -> str:
+    """The reason why the model does not have the named layers, with those it has; empty if it has them, or if the names
+    of its weights are not known."""
+    if not lora.rank or lora.targets == ALL or not shape.named_in_files:
+        return ""
+    layers = {name.removesuffix(".weight") for name in shape.weights}
+    unknown = [target for target in names_of(lora.targets) if not any(is_target(layer, target) for layer in layers)]
+    if not unknown:
+        return ""
+    known = sorted({name.removesuffix(".weight").rpartition(".")[2] for name in shape.matrices})
+    return (
+        f"The model has no layer {' and no layer '.join(unknown)}. "
+        f"Use {ALL}, or names from {', '.join(known)}, separated by commas."
+    )
