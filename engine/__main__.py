@@ -9,6 +9,7 @@ from pathlib import Path
 
 from engine.cpu_threads import limit_thread_spinning
 from engine.errors import ConfigError, StarboardError
+from engine.quick_imports import quick_imports
 
 USAGE_ERROR = 2
 
@@ -54,9 +55,10 @@ def train_main(argv: list[str]) -> int:
         for change in changes:
             print(f"sized default: {change.field} = {change.after} instead of {change.before}", file=sys.stderr)  # noqa: T201
 
-    from engine.log_format import log_to_standard_error
-    from engine.sinks import print_event
-    from engine.training.session import train
+    with quick_imports():
+        from engine.log_format import log_to_standard_error
+        from engine.sinks import print_event
+        from engine.training.session import train
 
     log_to_standard_error()
     return train(config, options.run_dir, resume=options.resume, sinks=[] if options.quiet else [print_event])
@@ -64,11 +66,13 @@ def train_main(argv: list[str]) -> int:
 
 def evaluate_main(argv: list[str]) -> int:
     if any(argument == "--suite" or argument.startswith("--suite=") for argument in argv):
-        from engine.suites.command import evaluate_suite_main
+        with quick_imports():
+            from engine.suites.command import evaluate_suite_main
 
         return evaluate_suite_main(argv)
 
-    from engine.evaluation.command import evaluate_main as evaluate
+    with quick_imports():
+        from engine.evaluation.command import evaluate_main as evaluate
 
     return evaluate(argv)
 
@@ -122,7 +126,8 @@ def probe_main(argv: list[str]) -> int:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     options = parser.parse_args(argv)
 
-    from engine.training.probe_command import probe_run
+    with quick_imports():
+        from engine.training.probe_command import probe_run
 
     return probe_run(options.run_dir, chosen=options.checkpoint, overrides=options.set)
 
@@ -148,13 +153,15 @@ def what_if_main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, help="directory for its events and its trajectory")
     options = parser.parse_args(argv)
 
-    from engine.what_if.command import play_what_if
+    with quick_imports():
+        from engine.what_if.command import play_what_if
 
     return play_what_if(options.request, options.out)
 
 
 def preflight_main(argv: list[str]) -> int:
-    from engine.preflight.command import preflight_main as preflight
+    with quick_imports():
+        from engine.preflight.command import preflight_main as preflight
 
     return preflight(argv)
 

@@ -19,6 +19,7 @@ from servestatic.middleware import ServeStaticMiddleware
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from engine.quick_imports import quick_imports
 from tests.e2e.chromium import end_shared_browser
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
@@ -82,6 +83,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             not item.nodeid.startswith(WITH_PROCESSES),
         )
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    with quick_imports():
+        return (yield)
 
 
 @pytest.hookimpl(trylast=True)

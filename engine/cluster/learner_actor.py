@@ -8,32 +8,35 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import torch
-import torch.distributed as dist
-from torch import Tensor
+from engine.quick_imports import quick_imports
 
-from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
-from engine.cluster.connection import import_ray
-from engine.cluster.forward_tokens import with_tokens
-from engine.cluster.learner_room import Free
-from engine.cluster.weight_sender import open_ipc, open_nccl
-from engine.config import RunConfig
-from engine.diagnostics.cross_scores import Pairs, cross_score
-from engine.policies.loading import load_model
-from engine.policies.policy_weights import PolicyWeights, whole_state
-from engine.policies.weight_checksums import SentChecksums, WeightChecksum
-from engine.process_snapshots import ActorLocation
-from engine.rollout.batching import Batch
-from engine.training import checkpoint
-from engine.training.background_save import BackgroundSaves, BackgroundShardSaves, Write
-from engine.training.checkpoint_state import LiveState, Progress
-from engine.training.forward_size import free_on_device
-from engine.training.gradient_probe import gradient_metrics
-from engine.training.learner import trainable_parameters
-from engine.training.sharded_state import LiveShards
-from engine.training.sharding import Alone, Sharded, Share
-from engine.training.step_update import update
-from engine.training.token_values import sequence_logprobs
+with quick_imports():
+    import torch
+    import torch.distributed as dist
+    from torch import Tensor
+
+    from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
+    from engine.cluster.connection import import_ray
+    from engine.cluster.forward_tokens import with_tokens
+    from engine.cluster.learner_room import Free
+    from engine.cluster.weight_sender import open_ipc, open_nccl
+    from engine.config import RunConfig
+    from engine.diagnostics.cross_scores import Pairs, cross_score
+    from engine.policies.loading import load_model
+    from engine.policies.policy_weights import PolicyWeights, whole_state
+    from engine.policies.weight_checksums import SentChecksums, WeightChecksum
+    from engine.process_snapshots import ActorLocation
+    from engine.rollout.batching import Batch
+    from engine.training import checkpoint
+    from engine.training.background_save import BackgroundSaves, BackgroundShardSaves, Write
+    from engine.training.checkpoint_state import LiveState, Progress
+    from engine.training.forward_size import free_on_device
+    from engine.training.gradient_probe import gradient_metrics
+    from engine.training.learner import trainable_parameters
+    from engine.training.sharded_state import LiveShards
+    from engine.training.sharding import Alone, Sharded, Share
+    from engine.training.step_update import update
+    from engine.training.token_values import sequence_logprobs
 
 
 class LearnerActor:

@@ -10,21 +10,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from torch import Tensor
+from engine.quick_imports import quick_imports
 
-from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
-from engine.cluster.environment_actors import ActorAssignment, RemoteEnvironments
-from engine.cluster.memory import VLLM_ROWS
-from engine.config import RunConfig
-from engine.errors import StarboardError
-from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, stop_token_ids_of
-from engine.policies.weight_checksums import WeightChecksum, model_checksums
-from engine.process_snapshots import ActorLocation
-from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
-from engine.rollout.context_manager import ContextManager
-from engine.rollout.env_state_manager import EpisodeSpec
-from engine.rollout.types import Trajectory
-from engine.training.token_values import sequence_logprobs
+with quick_imports():
+    from torch import Tensor
+
+    from engine.cluster.actor_process import device, gpu_metrics, location, set_up, use_threads
+    from engine.cluster.environment_actors import ActorAssignment, RemoteEnvironments
+    from engine.cluster.memory import VLLM_ROWS
+    from engine.config import RunConfig
+    from engine.errors import StarboardError
+    from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, stop_token_ids_of
+    from engine.policies.weight_checksums import WeightChecksum, model_checksums
+    from engine.process_snapshots import ActorLocation
+    from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
+    from engine.rollout.context_manager import ContextManager
+    from engine.rollout.env_state_manager import EpisodeSpec
+    from engine.rollout.types import Trajectory
+    from engine.training.token_values import sequence_logprobs
 
 if TYPE_CHECKING:
     from engine.policies.vllm_engine import VllmEngine

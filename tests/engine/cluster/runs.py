@@ -1,4 +1,4 @@
-"""Engines on Ray clusters, as processes of their own, and what became of them."""
+"""Runs on Ray clusters, in this process or in engines of their own, and what became of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 import pytest
@@ -19,6 +20,8 @@ import pytest
 from engine.config import RunConfig, build_config
 from engine.event_lines import parse_event
 from engine.events import Event
+from engine.training import session
+from engine.training.run_directory import Sink
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed; requirements/cluster.txt has it"
@@ -69,10 +72,12 @@ def engine(config: RunConfig, directory: Path, *more: str, **environment: str) -
         process.wait()
 
 
-def train(config: RunConfig, directory: Path, *more: str, **environment: str) -> int:
-    """To its end; the exit status."""
-    with engine(config, directory, *more, **environment) as process:
-        return process.wait(LIMIT_SECONDS)
+def train(
+    config: RunConfig, directory: Path, *, resume: bool = False, sinks: list[Sink] | None = None, **environment: str
+) -> int:
+    """To its end; the exit status. In this process, which has the libraries that an engine takes seconds to load."""
+    with patch.dict(os.environ, environment):
+        return session.train(config, directory, resume=resume, sinks=sinks)
 
 
 def events(directory: Path) -> list[Event]:

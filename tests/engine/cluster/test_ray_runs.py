@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.events import CheckpointSaved, StepCompleted
+from engine.events import CheckpointSaved, Event, StepCompleted
 from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
 from engine.training.checkpoint_folder import is_valid
@@ -92,7 +92,7 @@ def test_a_run_on_ray_has_the_metrics_of_the_same_local_run_also_when_it_is_resu
     assert [(event.step, event.reason) for event in saved] == [(1, "schedule"), (2, "schedule")]
     assert all(is_valid(tmp_path / event.path) for event in saved)
     more = config.model_copy(update={"backend": "local", "steps": 3})
-    assert train(more, tmp_path, "--resume") == 0
+    assert train(more, tmp_path, resume=True) == 0
     assert local_metrics.keys() == metrics(tmp_path).keys() == {1, 2, 3}
     for step, wanted in local_metrics.items():
         assert metrics(tmp_path)[step] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
@@ -101,10 +101,12 @@ def test_a_run_on_ray_has_the_metrics_of_the_same_local_run_also_when_it_is_resu
 def test_learners_take_changed_settings_and_a_fork_their_optimizers_state(tmp_path: Path, ray_address: str) -> None:
     config = ray_config(cluster={"learners": 2}, optimizer={"learning_rate": 1e-3, "updates_per_step": 1})
     wish = {"request": "run", "settings": {"revision": 1, "changes": {"optimizer.learning_rate": 5e-4}}}
-    with engine(config, tmp_path / "first", RAY_ADDRESS=ray_address) as process:
-        wait_for(tmp_path / "first", rolling_out(1))
-        (tmp_path / "first" / "control.json").write_text(json.dumps(wish))
-        assert process.wait(200) == 0
+
+    def request_at_first_rollout(event: Event) -> None:
+        if rolling_out(1)(event):
+            (tmp_path / "first" / "control.json").write_text(json.dumps(wish))
+
+    assert train(config, tmp_path / "first", sinks=[request_at_first_rollout], RAY_ADDRESS=ray_address) == 0
     steps = [event.metrics for event in events(tmp_path / "first") if isinstance(event, StepCompleted)]
     assert (steps[0]["optim/learning_rate"], steps[2]["optim/learning_rate"]) == (1e-3, 5e-4)
     # what the two sent was compared with what the sampler holds, bit for bit and by its log-probabilities
@@ -136,7 +138,7 @@ def test_a_killed_sampler_is_replaced_within_its_step_and_a_killed_learner_ends_
     assert "replaces it" in alert.message
     assert freed.kind == "cluster_released" and freed.proven
     assert failed.kind == "run_failed" and failed.retryable and "learner" in failed.message
-    assert train(config, tmp_path, "--resume", STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
+    assert train(config, tmp_path, resume=True, STARBOARD_ATTEMPT="2", RAY_ADDRESS=ray_address) == 0
     resumed = [event for event in events(tmp_path) if event.kind == "run_started"][-1]
     assert resumed.resumed_from == 3
     assert sorted(metrics(tmp_path)) == [1, 2, 3, 4, 5]
@@ -175,7 +177,8 @@ def test_an_address_where_nothing_responds_fails_at_once(tmp_path: Path) -> None
 def test_a_local_ray_that_does_not_start_is_a_retryable_failure(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert train(ray_config(), tmp_path / "run", RAY_TMPDIR=str(file / "no folder")) == 1
+    with engine(ray_config(), tmp_path / "run", RAY_TMPDIR=str(file / "no folder")) as process:
+        assert process.wait(100) == 1
     last = events(tmp_path / "run")[-1]
     assert last.kind == "run_failed" and last.retryable
     assert "Ray did not start" in last.message and "RAY_TMPDIR" in last.remedy
