@@ -143,8 +143,9 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     head = {name for name in found if name.partition(".")[0] in HEADS}
     tied = not head if tied is None else tied
     weights = {name: size for name, size in found.items() if not (tied and name in head)}
-    known = {"in_parts": in_parts, "named_in_files": named_in_files}
-    return ModelShape(**sizes, **_names(config), tied=tied, weights=weights, **known)
+    return ModelShape(
+        **sizes, **_names(config), tied=tied, weights=weights, in_parts=in_parts, named_in_files=named_in_files
+    )
 
 
 def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: bool) -> bool:
