@@ -24,12 +24,17 @@ PATIENCE = 90.0
 INHERITED = ("REDIS_URL", "DATABASE_URL", "RUNS_DIR", "DJANGO_SETTINGS_MODULE")
 
 
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+def wait_for(condition: Callable[[], Any], what: str, seconds: float = PATIENCE, *, every: float = 0.1) -> Any:
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.1)
+        time.sleep(every)
     return value
+
+
+def wait_for_answer(condition: Callable[[], Any], what: str) -> Any:
+    """As `wait_for`, for what asks a process that has to start first (`Deployment.ask`), which takes seconds."""
+    return wait_for(condition, what, every=2.0)
 
 
 class Deployment:

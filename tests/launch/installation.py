@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -97,6 +98,11 @@ class Installation:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         return self.process.wait(60)
+
+    def end_training(self) -> None:
+        """Requests the stop of all runs: a starter run would take a processor from the tests."""
+        with sqlite3.connect(self.data_dir / "starboard.sqlite3", timeout=30) as database:
+            database.execute("update runs_run set requested = 'stop', stop_requests = 1")
 
     def end_engines(self) -> None:
         subprocess.run(

@@ -17,13 +17,14 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, get, open_socket, wait_for
+from tests.launch.deployment import Deployment, get, open_socket, wait_for, wait_for_answer
 from tests.launch.installation import free_port
 from tests.on_postgres import PostgreSQL, find_programs
 
 pytestmark = pytest.mark.slow
 
 AWAY = 6.0  # seconds: longer than the workers' pause and the period of their scheduler
+PAUSE = 0.1  # seconds between a reader's pages
 STEP = 0.2  # seconds; four events each
 RUNS = 2
 ROWS = """
@@ -45,7 +46,7 @@ print(json.dumps([
 
 
 class Readers:
-    """Threads that ask for pages all the time, as browsers do, and count the answers by status."""
+    """Threads that ask for one page after the other, and count the answers by status."""
 
     def __init__(self, port: int, paths: list[str], cookie: str) -> None:
         self.port, self.cookie = port, cookie
@@ -66,6 +67,7 @@ class Readers:
     def _ask(self, path: str) -> None:
         while not self.done.is_set():
             self.statuses[get(self.port, path, Cookie=self.cookie)[0]] += 1
+            self.done.wait(PAUSE)
 
 
 class Follower:
@@ -126,7 +128,7 @@ def test_no_event_is_lost_and_no_run_is_judged_when_the_database_is_restarted_un
                     outage(database, mode, port, readers)
             assert set(readers.statuses) == {200, 503}
             finished = "from webapp.runs.models import Run; print(Run.objects.filter(state='finished').count())"
-            wait_for(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
+            wait_for_answer(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
             last = lines(files[0])[-1]["seq"]
             wait_for(lambda: follower.seqs[-1] == last, "the end in an open page")
         assert follower.seqs == list(range(1, last + 1))

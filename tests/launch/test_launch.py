@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     with Installation(tmp_path_factory.mktemp("starboard") / "data") as running:
+        running.end_training()
         yield running
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, wait_for
+from tests.launch.deployment import Deployment, wait_for_answer
 from tests.launch.installation import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,7 @@ def test_a_run_goes_on_while_site_and_worker_are_upgraded(tmp_path: Path) -> Non
             found: tuple[str, int, int, int, int, bool, str] = ast.literal_eval(one.ask(ROWS).splitlines()[-1])
             return found
 
-        wait_for(lambda: rows()[1] >= 5, "five steps")
+        wait_for_answer(lambda: rows()[1] >= 5, "five steps")
         worker.terminate()
         worker.wait(30)
         before = rows()
@@ -93,9 +93,9 @@ def test_a_run_goes_on_while_site_and_worker_are_upgraded(tmp_path: Path) -> Non
         one.code = upgraded(tmp_path / "new")
         one.manage("migrate")
         one.start_worker("new worker", DJANGO_SETTINGS_MODULE=SETTINGS)
-        wait_for(lambda: rows()[1] >= before[1] + 20, "twenty more steps")
+        wait_for_answer(lambda: rows()[1] >= before[1] + 20, "twenty more steps")
         one.ask(STOP)
-        wait_for(lambda: rows()[0] == "stopped", "a stopped run")
+        wait_for_answer(lambda: rows()[0] == "stopped", "a stopped run")
 
         _, step, attempt, last_seq, steps, complete, mood = rows()
         record = next((tmp_path / "data/runs").glob("*/events.jsonl")).read_bytes()

@@ -52,8 +52,8 @@ def engine(config: RunConfig, directory: Path, *more: str, **environment: str) -
     directory.mkdir(parents=True, exist_ok=True)
     file = directory / "asked.json"
     file.write_text(config.model_dump_json())
-    if "RAY_ADDRESS" in environment:  # without a token only this machine's own
-        environment["RAY_ADDRESS"] = f"127.0.0.1:{environment['RAY_ADDRESS'].rpartition(':')[2]}"
+    if "RAY_ADDRESS" in environment:
+        environment["RAY_ADDRESS"] = local(environment["RAY_ADDRESS"])
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     command = [sys.executable, "-m", "engine", "train", str(file), "--run-dir", str(directory), "--quiet", *more]
     with (directory / "engine.log").open("ab") as log:
@@ -80,6 +80,11 @@ def train(
         return session.train(config, directory, resume=resume, sinks=sinks)
 
 
+def local(address: str) -> str:
+    """Without a token only this machine's own address is allowed."""
+    return f"127.0.0.1:{address.rpartition(':')[2]}"
+
+
 def events(directory: Path) -> list[Event]:
     path = directory / "events.jsonl"
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -96,6 +101,18 @@ def wait_for(directory: Path, wanted: Callable[[Event], bool], *, after: int = 0
         over = time.monotonic() > deadline or any(event.kind == "run_failed" for event in recorded)
         assert not over, f"{recorded[-1:]}\n{(directory / 'engine.log').read_text()[-3000:]}"
         time.sleep(0.02)
+
+
+def at_first(wanted: Callable[[Event], bool], act: Callable[[], object]) -> Sink:
+    """A sink that acts at the first event that is as `wanted`."""
+    done: list[Event] = []
+
+    def sink(event: Event) -> None:
+        if not done and wanted(event):
+            done.append(event)
+            act()
+
+    return sink
 
 
 def rolling_out(step: int) -> Callable[[Event], bool]:

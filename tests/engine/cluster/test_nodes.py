@@ -10,7 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
+from engine.training.run_directory import Sink
+from tests.engine.cluster.runs import actors, at_first, events, local, needs_ray, ray_config, rolling_out, train
 
 
 def pid_of(node: Any) -> int:
@@ -43,19 +44,19 @@ def test_a_lost_node_ends_the_attempt_and_the_run_resumes_where_there_is_room_fo
     tmp_path: Path,
 ) -> None:
     config = ray_config(steps=1000, rollout={"groups": 8, "group_size": 8}, cluster={"phase_minutes": 60})
+
+    def lose(role: str, *, step: int) -> Sink:
+        """The node of an actor, as soon as a step begins."""
+        return at_first(rolling_out(step), lambda: lose_the_node_of(actors(role)[0], cluster, nodes))
+
     with three_nodes() as (cluster, nodes):
-        with engine(config, tmp_path, RAY_ADDRESS=cluster.address) as process:
-            wait_for(tmp_path, rolling_out(3))
-            lose_the_node_of(actors("LearnerActor")[0], cluster, nodes)
-            assert process.wait(200) == 1
-        before = events(tmp_path)
-        assert before[-1].kind == "run_failed" and before[-1].retryable
+        address = {"RAY_ADDRESS": local(cluster.address)}
+        assert train(config, tmp_path, sinks=[lose("LearnerActor", step=3)], **address) == 1
+        assert events(tmp_path)[-1].kind == "run_failed" and events(tmp_path)[-1].retryable
         nodes.append(cluster.add_node(num_cpus=1))
-        again = {"STARBOARD_ATTEMPT": "2", "RAY_ADDRESS": cluster.address}
-        with engine(config, tmp_path, "--resume", **again) as process:
-            wait_for(tmp_path, rolling_out(4), after=len(before))
-            lose_the_node_of(actors("SamplerActor")[0], cluster, nodes)  # and no other has room for another
-            assert process.wait(200) == 1
+        # and no other node has room for another sampler
+        sinks = [lose("SamplerActor", step=4)]
+        assert train(config, tmp_path, resume=True, sinks=sinks, STARBOARD_ATTEMPT="2", **address) == 1
     recorded = events(tmp_path)
     assert [event.resumed_from for event in recorded if event.kind == "run_started"] == [None, 2]
     assert recorded[-1].kind == "run_failed" and recorded[-1].retryable
