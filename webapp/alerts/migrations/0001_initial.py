@@ -10,8 +10,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('runs', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ('runs', '0001_initial'),
     ]
 
     operations = [
@@ -34,6 +34,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', '-pk'],
+                'indexes': [models.Index(fields=['state', 'next_at'], name='alerts_deli_state_553d20_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'seq', 'channel'), name='one_delivery_per_channel')],
             },
         ),
         migrations.CreateModel(
@@ -78,13 +80,5 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['pk'],
             },
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['state', 'next_at'], name='alerts_deli_state_553d20_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('run', 'seq', 'channel'), name='one_delivery_per_channel'),
         ),
     ]

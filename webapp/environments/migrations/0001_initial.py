@@ -9,8 +9,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('projects', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ('projects', '0001_initial'),
     ]
 
     operations = [
@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['definition__name', '-number'],
+                'constraints': [models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version')],
             },
         ),
         migrations.CreateModel(
@@ -67,9 +68,5 @@ class Migration(migrations.Migration):
                 'ordering': ['-pk'],
                 'abstract': False,
             },
-        ),
-        migrations.AddConstraint(
-            model_name='environmentversion',
-            constraint=models.UniqueConstraint(fields=('definition', 'number'), name='one_row_per_version'),
         ),
     ]

@@ -9,9 +9,9 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('runs', '0001_initial'),
         ('suites', '0001_initial'),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -60,6 +60,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'entries',
                 'ordering': ['-success', 'evaluation'],
+                'indexes': [models.Index(fields=['suite', 'key', '-success', 'evaluation', 'suite_version'], name='leaderboard_suite_i_98fd8a_idx'), models.Index(fields=['run', 'key'], name='leaderboard_run_id_25f49d_idx'), models.Index(fields=['suite', 'key', 'evaluation', 'device', 'device_hours', 'updates', 'environment_turns', 'generated_tokens'], name='leaderboard_entry_costs')],
             },
         ),
         migrations.CreateModel(
@@ -73,6 +74,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'problem totals',
                 'ordering': ['entry', 'order'],
+                'constraints': [models.UniqueConstraint(fields=('entry', 'order'), name='one_row_per_item_of_entry')],
             },
         ),
         migrations.CreateModel(
@@ -90,21 +92,5 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-created_at', '-pk'],
             },
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['suite', 'key', '-success', 'evaluation', 'suite_version'], name='leaderboard_suite_i_98fd8a_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['run', 'key'], name='leaderboard_run_id_25f49d_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='entry',
-            index=models.Index(fields=['suite', 'key', 'evaluation', 'device', 'device_hours', 'updates', 'environment_turns', 'generated_tokens'], name='leaderboard_entry_costs'),
-        ),
-        migrations.AddConstraint(
-            model_name='problemtotals',
-            constraint=models.UniqueConstraint(fields=('entry', 'order'), name='one_row_per_item_of_entry'),
         ),
     ]

@@ -11,9 +11,9 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('environments', '0001_initial'),
         ('projects', '0001_initial'),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -76,6 +76,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at'],
+                'indexes': [models.Index(fields=['state', 'lease_expires'], name='runs_run_state_6e62f4_idx'), models.Index(fields=['-created_at'], name='runs_run_created_79307a_idx'), models.Index(fields=['project', '-created_at', 'id'], name='runs_newest_of_project'), models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from', 'project'], name='runs_as_listed')],
             },
         ),
         migrations.CreateModel(
@@ -140,6 +141,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-step'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'path'), name='one_row_per_checkpoint')],
             },
         ),
         migrations.CreateModel(
@@ -163,6 +165,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-seq'],
+                'indexes': [models.Index(fields=['run', 'step'], name='runs_alert_run_id_3a49f8_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_alert')],
             },
         ),
         migrations.CreateModel(
@@ -177,6 +181,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_metric')],
             },
         ),
         migrations.CreateModel(
@@ -192,6 +197,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['pk'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'kind', 'offset'), name='one_row_per_record_problem')],
             },
         ),
         migrations.CreateModel(
@@ -208,6 +214,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['seq'],
+                'indexes': [models.Index(fields=['run', 'kind', 'seq'], name='runs_runeve_run_id_d27524_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_event')],
             },
         ),
         migrations.CreateModel(
@@ -219,6 +227,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'indexes': [models.Index(fields=['name'], name='runs_runtag_name_58d460_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_tag')],
             },
         ),
         migrations.CreateModel(
@@ -237,6 +247,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'groups of steps',
                 'ordering': ['step'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'step'), name='one_row_of_groups_per_step')],
             },
         ),
         migrations.CreateModel(
@@ -256,70 +267,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['step'],
+                'indexes': [models.Index(fields=['run', 'seq'], name='runs_stepme_run_id_fe0a90_idx')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'step'), name='one_row_per_step')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['state', 'lease_expires'], name='runs_run_state_6e62f4_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['-created_at'], name='runs_run_created_79307a_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['project', '-created_at', 'id'], name='runs_newest_of_project'),
-        ),
-        migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['archived_at', '-created_at', 'id', 'state', 'forked_from', 'project'], name='runs_as_listed'),
-        ),
-        migrations.AddConstraint(
-            model_name='checkpoint',
-            constraint=models.UniqueConstraint(fields=('run', 'path'), name='one_row_per_checkpoint'),
-        ),
-        migrations.AddIndex(
-            model_name='alert',
-            index=models.Index(fields=['run', 'step'], name='runs_alert_run_id_3a49f8_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='alert',
-            constraint=models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_alert'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricname',
-            constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_metric'),
-        ),
-        migrations.AddConstraint(
-            model_name='recordproblem',
-            constraint=models.UniqueConstraint(fields=('run', 'kind', 'offset'), name='one_row_per_record_problem'),
-        ),
-        migrations.AddIndex(
-            model_name='runevent',
-            index=models.Index(fields=['run', 'kind', 'seq'], name='runs_runeve_run_id_d27524_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='runevent',
-            constraint=models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_event'),
-        ),
-        migrations.AddIndex(
-            model_name='runtag',
-            index=models.Index(fields=['name'], name='runs_runtag_name_58d460_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='runtag',
-            constraint=models.UniqueConstraint(fields=('run', 'name'), name='one_row_per_tag'),
-        ),
-        migrations.AddConstraint(
-            model_name='stepgroups',
-            constraint=models.UniqueConstraint(fields=('run', 'step'), name='one_row_of_groups_per_step'),
-        ),
-        migrations.AddIndex(
-            model_name='stepmetrics',
-            index=models.Index(fields=['run', 'seq'], name='runs_stepme_run_id_fe0a90_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='stepmetrics',
-            constraint=models.UniqueConstraint(fields=('run', 'step'), name='one_row_per_step'),
         ),
     ]

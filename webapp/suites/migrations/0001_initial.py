@@ -10,9 +10,9 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('projects', '0001_initial'),
         ('runs', '0001_initial'),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['suite__name', '-number'],
+                'constraints': [models.UniqueConstraint(fields=('suite', 'number'), name='one_row_per_suite_version')],
             },
         ),
         migrations.CreateModel(
@@ -93,6 +94,8 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-pk'],
                 'abstract': False,
+                'indexes': [models.Index(fields=['state', 'created_at'], name='suite_evaluations_by_state'), models.Index(fields=['key', 'weights'], name='suite_evaluations_by_inputs'), models.Index(fields=['version', 'state', 'success'], name='suite_evaluations_ranked'), models.Index(condition=models.Q(('listed', False)), fields=['state', 'id'], name='suite_evaluations_to_list')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running')), models.Q(('weights', ''), _negated=True)), fields=('project', 'key', 'weights'), name='one_live_suite_evaluation')],
             },
         ),
         migrations.CreateModel(
@@ -134,29 +137,5 @@ class Migration(migrations.Migration):
                 'ordering': ['evaluation', 'order'],
                 'constraints': [models.UniqueConstraint(fields=('evaluation', 'name'), name='one_row_per_suite_item')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='suiteversion',
-            constraint=models.UniqueConstraint(fields=('suite', 'number'), name='one_row_per_suite_version'),
-        ),
-        migrations.AddIndex(
-            model_name='suiteevaluation',
-            index=models.Index(fields=['state', 'created_at'], name='suite_evaluations_by_state'),
-        ),
-        migrations.AddIndex(
-            model_name='suiteevaluation',
-            index=models.Index(fields=['key', 'weights'], name='suite_evaluations_by_inputs'),
-        ),
-        migrations.AddIndex(
-            model_name='suiteevaluation',
-            index=models.Index(fields=['version', 'state', 'success'], name='suite_evaluations_ranked'),
-        ),
-        migrations.AddIndex(
-            model_name='suiteevaluation',
-            index=models.Index(condition=models.Q(('listed', False)), fields=['state', 'id'], name='suite_evaluations_to_list'),
-        ),
-        migrations.AddConstraint(
-            model_name='suiteevaluation',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ('queued', 'running')), models.Q(('weights', ''), _negated=True)), fields=('project', 'key', 'weights'), name='one_live_suite_evaluation'),
         ),
     ]

@@ -10,10 +10,10 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('environments', '0001_initial'),
         ('projects', '0001_initial'),
         ('runs', '0001_initial'),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -42,6 +42,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', '-pk'],
+                'indexes': [models.Index(fields=['state'], name='sweeps_swee_state_06e2cc_idx')],
             },
         ),
         migrations.CreateModel(
@@ -63,14 +64,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['order'],
+                'constraints': [models.UniqueConstraint(fields=('sweep', 'point_key', 'seed'), name='one_row_per_planned_run')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='sweep',
-            index=models.Index(fields=['state'], name='sweeps_swee_state_06e2cc_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='plannedrun',
-            constraint=models.UniqueConstraint(fields=('sweep', 'point_key', 'seed'), name='one_row_per_planned_run'),
         ),
     ]
