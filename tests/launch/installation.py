@@ -13,6 +13,8 @@ import urllib.request
 from http.client import HTTPResponse
 from pathlib import Path
 
+import psutil
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
 
@@ -33,6 +35,11 @@ class Installation:
         self.output_file = data_dir.with_suffix(".out")
 
     def __enter__(self) -> Installation:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Returns when it is ready."""
         with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "workers.launch"],
@@ -47,7 +54,6 @@ class Installation:
         except BaseException:
             self.stop()
             raise
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
@@ -99,10 +105,17 @@ class Installation:
             self.process.send_signal(signal.SIGINT)
         return self.process.wait(60)
 
-    def end_training(self) -> None:
-        """Requests the stop of all runs: a starter run would take a processor from the tests."""
+    def pause_training(self) -> None:
+        """The engine of the starter run stays, and leaves the processors to the tests."""
         with sqlite3.connect(self.data_dir / "starboard.sqlite3", timeout=30) as database:
-            database.execute("update runs_run set requested = 'stop', stop_requests = 1")
+            database.execute("update runs_run set requested = 'pause'")
+
+    def engines(self) -> list[int]:
+        """The pids of all processes that name the data directory, other than the launcher's children."""
+        of_launcher = {self.process.pid, *self.children().values()}
+        named = psutil.process_iter(["cmdline"])
+        found = [one.pid for one in named if str(self.data_dir / "runs") in " ".join(one.info["cmdline"] or [])]
+        return [pid for pid in found if pid not in of_launcher]
 
     def end_engines(self) -> None:
         subprocess.run(

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     with Installation(tmp_path_factory.mktemp("starboard") / "data") as running:
-        running.end_training()
+        running.pause_training()
         yield running
 
 
@@ -121,28 +121,22 @@ def answers(one: Installation) -> bool:
         return False
 
 
-def test_ctrl_c_stops_everything_and_the_next_start_keeps_the_data(tmp_path: Path) -> None:
-    one = Installation(tmp_path / "data")
-    with one:
-        pids = one.children()
-        assert sorted(pids) == ["redis", "web", "worker"]
-    assert one.process.returncode == 0
+def test_ctrl_c_stops_everything_and_the_next_start_keeps_the_data(one: Installation) -> None:
+    pids = one.children()
+    assert sorted(pids) == ["redis", "web", "worker"]
+    wait_until(one.engines, seconds=60)
+    assert one.stop() == 0
     assert all(gone(pid) for pid in pids.values())
-    engines = [p for p in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(p.info["cmdline"] or [])]
-    assert engines == []
+    assert one.engines() == []
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", one.port)) != 0
-    with (
-        Installation(tmp_path / "data", one.port),
-        sqlite3.connect(tmp_path / "data" / "starboard.sqlite3") as database,
-    ):
+    one.start()
+    with sqlite3.connect(one.data_dir / "starboard.sqlite3") as database:
         assert database.execute("select count(*) from runs_run").fetchone() == (1,)
 
 
-def test_when_the_launcher_is_killed_its_children_end_too(tmp_path: Path) -> None:
-    one = Installation(tmp_path / "data")
-    with one:
-        pids = one.children()
-        one.process.kill()
+def test_when_the_launcher_is_killed_its_children_end_too(one: Installation) -> None:
+    pids = one.children()
+    one.process.kill()
     one.end_engines()  # they keep running, for the next start to take over
     wait_until(lambda: all(gone(pid) for pid in pids.values()))
