@@ -53,8 +53,9 @@ class Launcher:
             self.prepared = True
             self._start("worker", [sys.executable, "-m", "workers"])
             web = self._start("web", [sys.executable, "-m", "workers.launch.web"])
+            welcome = self._welcome()  # takes a second or two, in which the site starts
             self._wait_until_ready(web)
-            self._print_link()
+            say(f"{welcome}Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs continue at the next start.")
             self._watch()
         finally:
             self._stop()
@@ -114,13 +115,11 @@ class Launcher:
             raise CannotStart(f"{child.name} did not start. The end of {child.log}:\n{child.last_lines()}")
         time.sleep(0.1)
 
-    def _print_link(self) -> None:
-        if environ.flag("STARBOARD_SIGN_IN_LINKS", True):
-            link = self._manage("link", [sys.executable, "manage.py", "sign_in_link"])
-            say(f"\nStarboard is running. Sign in with this link, which works once within ten minutes:\n\n    {link}\n")
-        else:
-            say(f"\nStarboard is running at {self.bind}:{self.port}. Sign in with a password.\n")
-        say(f"Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs continue at the next start.")
+    def _welcome(self) -> str:
+        if not environ.flag("STARBOARD_SIGN_IN_LINKS", True):
+            return f"\nStarboard is running at {self.bind}:{self.port}. Sign in with a password.\n\n"
+        link = self._manage("link", [sys.executable, "manage.py", "sign_in_link"])
+        return f"\nStarboard is running. Sign in with this link, which works once within ten minutes:\n\n    {link}\n\n"
 
     def _watch(self) -> None:
         while not self.signals:
