@@ -16,6 +16,7 @@ from benchmarks.training_against_trl import TRL_PYTHON
 
 STARTER = "engine/configs/starter.toml"
 COMMANDS = {
+    "engine_start": ["benchmarks.engine_start"],
     "engine_step": ["engine", "bench", STARTER],
     "step_profile": ["benchmarks.step_profile"],
     "diagnostics_cost": ["benchmarks.diagnostics_cost"],
