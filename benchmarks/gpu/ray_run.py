@@ -6,7 +6,7 @@ plays FrozenLake, so that every response is as long as it may be. Reported are m
 two sets of GPUs is left out where there are too few, and named.
 
     python -m benchmarks.gpu.ray_run [--small] [--samplers N] [--learners N] [--sampler vllm|torch] [--steps N]
-        [--only colocated|disaggregated|overlap]
+        [--only colocated|disaggregated|overlap …]
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ def main() -> int:
     parser.add_argument("--learners", type=int, default=1)
     parser.add_argument("--sampler", choices=["vllm", "torch"], default="vllm")
     parser.add_argument("--steps", type=int, default=4, help="that count, after one")
-    parser.add_argument("--only", choices=ARRANGEMENTS)
+    parser.add_argument("--only", choices=ARRANGEMENTS, nargs="+", default=list(ARRANGEMENTS))
     options = parser.parse_args()
     gpus = torch.cuda.device_count()
-    chosen = [options.only] if options.only else list(ARRANGEMENTS)
     enough = not gpus or bool(os.environ.get("RAY_ADDRESS")) or gpus >= options.samplers + options.learners
-    possible = [name for name in chosen if enough or name == "colocated"]
+    possible = [name for name in options.only if enough or name == "colocated"]
     with tempfile.TemporaryDirectory() as folder:
         model = "tiny" if options.small else playing_model(Path(folder) / "model")
         found = {name: timed(config_of(options, model, name), Path(folder) / name) for name in possible}
@@ -61,7 +60,7 @@ def main() -> int:
         "samplers": options.samplers,
         "learners": options.learners,
         "sampler": options.sampler,
-        "not_run": [name for name in chosen if name not in possible],
+        "not_run": [name for name in options.only if name not in possible],
         **found,
     }
     sys.stdout.write(json.dumps(result) + "\n")
