@@ -36,7 +36,8 @@ types:
 unit:
 	$(VENV)/python -m pytest $(UNIT) -q -m unit
 
-test: lint test-js setup-suites setup-trl setup-verl setup-trackers  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+test: setup-suites  ## everything that tests, on SQLite and what has a database on PostgreSQL too
+	@$(MAKE) --no-print-directory --output-sync=target -j2 lint test-js setup-trl setup-verl setup-trackers
 	$(VENV)/python -m pytest $(TOGETHER)
 	$(VENV)/python -m tests.on_postgres $(TOGETHER)
 
