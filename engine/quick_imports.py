@@ -1,5 +1,5 @@
-"""Imports without garbage collection, which would take a quarter of their time: they create 750,000 objects, and the
-collector goes through them again and again. Nothing of them is garbage.
+"""Imports without garbage collection: an engine's create 750,000 objects, which the collector would go through again
+and again, and nothing of them is garbage. `benchmarks.engine_start` measures what that saves.
 """
 
 from __future__ import annotations

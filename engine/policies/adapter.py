@@ -21,7 +21,7 @@ from torch.func import functional_call
 from engine.config import LoraSection
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel
-from engine.policies.lora_targets import ALL, is_target, names_of
+from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
 
 NAME = "default"
 WEIGHTS = "adapter_model.safetensors"
@@ -54,15 +54,12 @@ def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
 
 def _check_targets(model: LanguageModel, lora: LoraSection) -> None:
     """peft itself refuses names only if no layer has any of them."""
-    if lora.targets == ALL:
-        return
-    layers = [name for name, _ in model.named_modules()]
-    for target in names_of(lora.targets):
-        if not any(is_target(layer, target) for layer in layers):
-            raise ModelError(
-                f"model.lora.targets names {target}, and {type(model).__name__} has no such layer.",
-                remedy=_known_targets(model),
-            )
+    unknown = names_without_a_layer([name for name, _ in model.named_modules()], lora.targets)
+    if unknown:
+        raise ModelError(
+            f"model.lora.targets names {', '.join(unknown)}, and {type(model).__name__} has no such layer.",
+            remedy=_known_targets(model),
+        )
 
 
 def _known_targets(model: LanguageModel) -> str:

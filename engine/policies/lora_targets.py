@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from engine.config import LoraSection
 from engine.policies.model_shape import ModelShape
 
@@ -22,13 +24,19 @@ def is_adapted(layer: str, targets: str) -> bool:
     return targets == ALL or any(is_target(layer, target) for target in names_of(targets))
 
 
+def names_without_a_layer(layers: Collection[str], targets: str) -> list[str]:
+    """The names that fit none of the layers."""
+    if targets == ALL:
+        return []
+    return [target for target in names_of(targets) if not any(is_target(layer, target) for layer in layers)]
+
+
 def unknown_targets(shape: ModelShape, lora: LoraSection) -> str:
     """The reason why the model does not have the named layers, with those it has; empty if it has them, or if the names
     of its weights are not known."""
-    if not lora.rank or lora.targets == ALL or not shape.named_in_files:
+    if not lora.rank or not shape.named_in_files:
         return ""
-    layers = {name.removesuffix(".weight") for name in shape.weights}
-    unknown = [target for target in names_of(lora.targets) if not any(is_target(layer, target) for layer in layers)]
+    unknown = names_without_a_layer([name.removesuffix(".weight") for name in shape.weights], lora.targets)
     if not unknown:
         return ""
     known = sorted({name.removesuffix(".weight").rpartition(".")[2] for name in shape.matrices})

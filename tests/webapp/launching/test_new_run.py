@@ -103,30 +103,6 @@ def test_an_unticked_box_stays_unticked_when_another_field_has_an_error(
     assert (left_ticked.value, left_ticked.changed) == ("true", False)
 
 
-def test_a_missing_model_is_an_error_at_its_field(browser: Client, lake: EnvironmentVersion) -> None:
-    answer = browser.post(NEW, filled_in(lake, model__path="/nowhere/at/all"))
-    assert "/nowhere/at/all" in field_of(answer, "model.path").error
-
-
-def test_an_adapter_of_a_layer_that_the_model_lacks_is_an_error_at_its_field(
-    browser: Client, lake: EnvironmentVersion
-) -> None:
-    posted = filled_in(lake, model__lora__rank="8", model__lora__targets="q_proj, query")
-    field = field_of(browser.post(NEW, posted), "model.lora.targets")
-    assert field.value == "q_proj, query"
-    assert field.error.startswith("The model has no layer query. Use all-linear, or names from down_proj, ")
-    assert not Run.objects.exists()
-
-
-@pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/model", "/etc/passwd"])
-def test_an_invalid_path_is_a_field_error_unless_it_may_be_a_hub_name(
-    browser: Client, lake: EnvironmentVersion, path: str
-) -> None:
-    answer = browser.post(CHECK, filled_in(lake, model__path=path))
-    assert answer.status_code == 200
-    assert ("model.path" in answer.json()["errors"]) == path.startswith(("~", "/"))
-
-
 def test_at_least_one_environment_is_required(browser: Client) -> None:
     answer = browser.post(NEW, filled_in(None))
     assert answer.status_code == 422
