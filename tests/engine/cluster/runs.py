@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,6 +79,15 @@ def train(
     """To its end; the exit status. In this process, which has the libraries that an engine takes seconds to load."""
     with patch.dict(os.environ, environment):
         return session.train(config, directory, resume=resume, sinks=sinks)
+
+
+def complete(config: RunConfig, directory: Path, **environment: str) -> Path:
+    """A whole run in a new directory, also where the first try of a fixture left one behind."""
+    if directory.exists():
+        shutil.rmtree(directory)
+    status = train(config, directory, **environment)
+    assert status == 0, [event for event in events(directory) if event.kind == "run_failed"]
+    return directory
 
 
 def local(address: str) -> str:

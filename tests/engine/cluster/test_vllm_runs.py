@@ -19,7 +19,7 @@ from engine.config import RunConfig
 from engine.events import StepCompleted
 from engine.rollout.trajectory_files import read_records
 from engine.statistics.paired import paired_difference
-from tests.engine.cluster.runs import events, needs_ray, ray_config, train
+from tests.engine.cluster.runs import complete, events, needs_ray, ray_config
 from tests.engine.policies.vllm_builders import needs_vllm
 
 pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
@@ -90,14 +90,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def by_vllm(folder: Path, ray_address: str) -> Iterator[Played]:
-    assert train(config("ray"), folder / "vllm", RAY_ADDRESS=ray_address) == 0
-    yield played(folder / "vllm")
+    yield played(complete(config("ray"), folder / "vllm", RAY_ADDRESS=ray_address))
 
 
 @pytest.fixture(scope="module")
 def here(folder: Path) -> Iterator[Played]:
-    assert train(config("local"), folder / "local") == 0
-    yield played(folder / "local")
+    yield played(complete(config("local"), folder / "local"))
 
 
 def test_a_run_with_vllm_on_ray_plays_as_the_same_run_in_one_process(by_vllm: Played, here: Played) -> None:
@@ -108,8 +106,7 @@ def test_a_run_with_vllm_on_ray_plays_as_the_same_run_in_one_process(by_vllm: Pl
 
 
 def test_another_temperature_would_have_been_found(folder: Path, here: Played) -> None:
-    assert train(config("local", temperature=0.8), folder / "colder") == 0
-    colder = played(folder / "colder")
+    colder = played(complete(config("local", temperature=0.8), folder / "colder"))
     assert t_of(colder.groups["entropy"], here.groups["entropy"]) < -MOST
 
 
