@@ -23,12 +23,17 @@ CORES = "VLLM_CPU_OMP_THREADS_BIND"
 
 
 def import_platform() -> Any:
-    """vLLM's description of the machine. `ModelError` if vLLM does not load."""
+    """vLLM's description of the machine. `ModelError` if vLLM does not load.
+
+    On a CPU it counts the ranks of log-probabilities uncompiled, since to compile that takes longer than a start.
+    """
     try:
         with restoring_environment():
             from vllm.platforms import current_platform
     except Exception as error:
         raise ModelError(f"vLLM is installed but does not load: {first_line(error)}", remedy=INSTALL) from error
+    if current_platform.is_cpu():
+        type(current_platform).simple_compile_backend = "eager"
     return current_platform
 
 

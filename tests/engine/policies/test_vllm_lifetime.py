@@ -127,3 +127,13 @@ def test_a_model_that_writes_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_directory_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"it has no config\.json"):
         VllmEngine(str(tmp_path), max_context_tokens=64)
+
+
+@pytest.mark.usefixtures("leaving_no_trace")
+def test_nothing_is_compiled_on_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To compile vLLM's count of ranks takes longer than all else of a start, and a C++ compiler."""
+    torch._dynamo.reset()
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    with VllmEngine("tiny", max_context_tokens=128, rows=4) as engine:
+        assert len(engine.score([[1, 2, 3]])[0]) == 2
+    assert list(tmp_path.rglob("*.cpp")) == []
