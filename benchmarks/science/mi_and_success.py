@@ -9,6 +9,7 @@ correlated as well. Spearman's ρ; intervals are percentile bootstraps over runs
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,12 +23,19 @@ from engine.statistics.effect_of_settings import rank_correlation
 
 MI, SUCCESS = "collapse/mi_ratio", "rollout/success"
 LAST = 3  # measurements of mutual information that a final value is the mean of
-CONDITIONS: Mapping[str, tuple[str, str]] = {  # experiment, and how the arms begin
-    "starter rate, no slip": ("slip_rate", "0%"),
-    "starter rate, 20% slip": ("slip_rate", "20%"),
-    "starter rate, 40% slip": ("slip_rate", "40%"),
-    "10 x rate": ("stability_lake", ""),
-    "learning-rate ramp": ("along_a_collapse", ""),
+CONDITIONS: Mapping[str, tuple[str, str]] = {  # experiment, and an expression for its arms
+    "starter rate, no slip": ("slip_rate", "0%.*"),
+    "starter rate, 20% slip": ("slip_rate", "20%.*"),
+    "starter rate, 40% slip": ("slip_rate", "40%.*"),
+    "entropy bonus, 0 to 0.1": ("entropy", ".*"),
+    "KL penalty, 0.001 to 0.1": ("kl", "0[.].*"),  # its runs without a penalty are those without a bonus
+    "5 x rate": ("kl_clip", ".*"),
+    "10 x rate": ("stability_lake", ".*"),
+    "learning-rate ramp": ("along_a_collapse", ".*"),
+    "two moves, no slip": ("template_collapse", ".*, no slip"),
+    "two moves, 67% slip": ("template_collapse", "all groups|0.9 .*"),
+    "two moves, 67% slip, entropy bonus": ("entropy_and_chance", ".*"),
+    "two moves, 67% slip, bonus and KL penalty": ("kl_against_chance", "KL penalty.*"),
 }
 
 
@@ -52,9 +60,9 @@ def rho(values: Sequence[float], outcomes: Sequence[float]) -> float | None:
     return found.rho if found is not None else None
 
 
-def summaries(experiment: str, prefix: str) -> list[RunSummary]:
+def summaries(experiment: str, arms: str) -> list[RunSummary]:
     results = json.loads((FINDINGS / f"{experiment}.json").read_text())
-    return [_summary(one) for one in results if one["arm"].startswith(prefix)]
+    return [_summary(one) for one in results if re.fullmatch(arms, one["arm"])]
 
 
 def _summary(result: dict[str, Any]) -> RunSummary:
