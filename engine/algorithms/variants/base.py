@@ -80,10 +80,6 @@ class TurnCredit(Section):
 
     type: Literal["turn"] = "turn"
 
-    @property
-    def turn_discount(self) -> float:
-        return 1.0
-
 
 class DiscountedTurnCredit(TurnCredit):
     """Each turn's reward and penalty lie on its own last token; later turns may count for less."""
@@ -95,10 +91,6 @@ class DiscountedTurnCredit(TurnCredit):
         description="Discount from one turn to the next. 1 credits a turn with all reward after it; 0 with its own "
         "reward only.",
     )
-
-    @property
-    def turn_discount(self) -> float:
-        return self.discount
 
 
 CREDIT = (
@@ -193,7 +185,7 @@ class CreditedByTurn(AlgorithmBase):
 
     @property
     def turn_discount(self) -> float:
-        return self.credit.turn_discount if isinstance(self.credit, TurnCredit) else 1.0
+        return self.credit.discount if isinstance(self.credit, DiscountedTurnCredit) else 1.0
 
     @property
     def score_normalization(self) -> Normalization:
