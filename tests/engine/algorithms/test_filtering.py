@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from engine.algorithms.filters import NoFilter, TopKAbsolute, TopP, filter_from, threshold_of
+from engine.algorithms.filters import FILTERS, NoFilter, TopKAbsolute, TopP, filter_from, threshold_of
 from engine.algorithms.group_scores import group_scores, on_one_scale
 from engine.config import build_config
 from engine.errors import ConfigError
@@ -166,11 +166,20 @@ def test_equal_returns_have_a_std_of_exactly_0() -> None:
 
 
 def test_scores_of_entropy_and_length_are_means_and_stds() -> None:
-    # 1 and 3: mean 2, squares 1 + 1 over 1 is 2
-    values, groups = torch.tensor([1.0, 3.0, 5.0]), torch.tensor([4, 4, 9])
-    assert group_scores(values, groups, "entropy").tolist() == [2.0, 5.0]
-    assert group_scores(values, groups, "length").tolist() == [2.0, 5.0]
-    assert group_scores(values, groups, "entropy_variance").tolist() == pytest.approx([2**0.5, 0.0])
+    # 1, 3 and 5: mean 3, squares 4 + 0 + 4 over 2 is 4
+    values, groups = torch.tensor([1.0, 3.0, 5.0, 7.0]), torch.tensor([4, 4, 4, 9])
+    assert group_scores(values, groups, "entropy").tolist() == [3.0, 7.0]
+    assert group_scores(values, groups, "length").tolist() == [3.0, 7.0]
+    assert group_scores(values, groups, "entropy_variance").tolist() == pytest.approx([2.0, 0.0])
+
+
+def test_only_a_filter_with_a_choice_selects_and_only_by_returns_it_drops_equal_ones() -> None:
+    for name in FILTERS:
+        one = filter_from({"type": name})
+        assert (one.selects, one.drops_equal_returns, one.prefers_largest) == (name != "none", name != "none", True)
+    assert not TopP(metric="entropy").drops_equal_returns
+    assert not TopP(include_zero=True).drops_equal_returns
+    assert not TopP(largest=False).prefers_largest
 
 
 def test_the_loss_is_scaled_by_the_kept_share_or_its_root() -> None:

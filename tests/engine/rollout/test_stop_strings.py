@@ -29,6 +29,7 @@ def test_a_response_ends_with_the_token_that_completes_a_stop_string() -> None:
     ended = [strings.end([0, 1, 2, 3, 4][:count]) for count in range(1, 6)]
     assert ended[:4] == [False, False, False, True]  # a, ab, abc, abcd
     assert strings.first_end([0, 6, 4, 2, 3]) == 3  # a ge cd: after the first of both
+    assert strings.first_end([0, 1, 2, 3], seen=3) == 4
     assert strings.first_end([0, 1, 2, 3], seen=4) is None
     assert strings.first_end([3, 2, 1]) is None
 
