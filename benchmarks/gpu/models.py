@@ -28,6 +28,17 @@ QWEN25_THREE_BILLION: dict[str, Any] = {
     "num_hidden_layers": 36,
     "num_attention_heads": 16,
 }
+# https://huggingface.co/Qwen/Qwen2.5-7B/blob/main/config.json
+QWEN25_SEVEN_BILLION: dict[str, Any] = {
+    **QWEN25_HALF_BILLION,
+    "hidden_size": 3584,
+    "intermediate_size": 18944,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 28,
+    "num_key_value_heads": 4,
+    "vocab_size": 152064,
+    "tie_word_embeddings": False,
+}
 SIZES = {"0.5B": QWEN25_HALF_BILLION, "3B": QWEN25_THREE_BILLION}
 SMALL: dict[str, Any] = {
     "hidden_size": 128,

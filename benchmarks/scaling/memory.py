@@ -1,8 +1,9 @@
-"""Peak resident memory of real updates of a model of Qwen2.5-0.5B's shape, next to the memory plan.
+"""Peak resident memory of real updates of models of Qwen2.5's shapes, next to the memory plan: the one of 0.5B whole,
+those of 3B and 7B with two and with four of their layers.
 
     python -m benchmarks.scaling.memory [--only NAME ...] [--results docs/scaling/memory.jsonl] [--tiny]
 
-Each case loads a model of random weights, stored in bfloat16 as the published one is, by the engine's own code, makes
+Each case loads a model of random weights, stored in bfloat16 as the published ones are, by the engine's own code, makes
 two updates, and ends: in a process of its own, or in two with sharded weights. One case runs at a time. It is not
 started where the machine has not the memory for it. Results are appended; the last of each case counts.
 """
@@ -12,17 +13,24 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from benchmarks.gpu.models import QWEN25_HALF_BILLION, SMALL, random_model
+from benchmarks.gpu.models import (
+    QWEN25_HALF_BILLION,
+    QWEN25_SEVEN_BILLION,
+    QWEN25_THREE_BILLION,
+    SMALL,
+    random_model,
+)
 from benchmarks.operations import qwen2
 from engine.cluster.byte_units import PROCESS_BYTES, format_bytes
 from engine.cluster.learner_memory import LearnerMemory, learner_memory
@@ -36,32 +44,37 @@ SPARE = 3 * 1024**3  # left to other programs
 LIMIT_SECONDS = 1800
 
 
+LENGTH = 256  # tokens of a sequence
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    half: bool
+    sizes: dict[str, Any]
+    model: str = ""  # how its name begins
+    half: bool = True
     lora: bool
-    checkpointing: bool
-    learners: int
+    checkpointing: bool = True
+    learners: int = 1
+    sequences: int  # for each learner
 
     @property
     def name(self) -> str:
         precision, trained = "bfloat16" if self.half else "float32", "LoRA" if self.lora else "full"
         again = ", gradient checkpointing" if self.checkpointing else ""
-        return f"{precision}, {trained}{again}, {self.learners} learner{'s' if self.learners > 1 else ''}"
+        return f"{self.model}{precision}, {trained}{again}, {self.learners} learner{'s' if self.learners > 1 else ''}"
 
     @property
     def rows(self) -> int:
-        """Of 256 tokens; a full update leaves less room for them."""
-        return (2 if self.lora else 1) * self.learners
+        return self.sequences * self.learners
 
     @property
-    def length(self) -> int:
-        return 256
+    def shape(self) -> ModelShape:
+        return qwen2(self.sizes)
 
     @property
     def tokens(self) -> int:
         """That go through one learner at once."""
-        return self.rows * self.length // self.learners
+        return self.sequences * LENGTH
 
     def config(self, model: str) -> dict[str, Any]:
         return {
@@ -74,9 +87,9 @@ class Case:
             },
         }
 
-    def plan(self, shape: ModelShape) -> LearnerMemory:
+    def plan(self) -> LearnerMemory:
         return learner_memory(
-            shape,
+            self.shape,
             tokens=self.tokens,
             sampled=self.tokens // 2,
             half=self.half,
@@ -87,12 +100,38 @@ class Case:
         )
 
 
-# the cheapest first
-CASES = {
-    case.name: case
-    for learners, lora, checkpointing, half in product((1, 2), (True, False), (True, False), (False, True))
-    for case in [Case(half=half, lora=lora, checkpointing=checkpointing, learners=learners)]
-}
+def whole() -> list[Case]:
+    """The cheapest first. A full update leaves less room for tokens."""
+    choices = product((1, 2), (True, False), (True, False), (False, True))
+    return [
+        Case(
+            sizes=QWEN25_HALF_BILLION,
+            half=half,
+            lora=lora,
+            checkpointing=checkpointing,
+            learners=learners,
+            sequences=2 if lora else 1,
+        )
+        for learners, lora, checkpointing, half in choices
+    ]
+
+
+def in_parts() -> list[Case]:
+    """As the presets for one GPU train them. Two layers more add what one layer takes, twice."""
+    large = (("3B", QWEN25_THREE_BILLION, False), ("7B", QWEN25_SEVEN_BILLION, True))
+    return [
+        Case(
+            sizes={**sizes, "num_hidden_layers": layers},
+            model=f"{name} with {layers} layers, ",
+            lora=lora,
+            sequences=4,
+        )
+        for name, sizes, lora in large
+        for layers in (2, 4)
+    ]
+
+
+CASES = {case.name: case for case in [*whole(), *in_parts()]}
 
 
 def main() -> int:
@@ -101,11 +140,10 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--tiny", action="store_true", help="a very small model, to try the script; writes nothing")
     options = parser.parse_args()
-    sizes = SMALL if options.tiny else QWEN25_HALF_BILLION
     with tempfile.TemporaryDirectory() as folder:
-        path = saved_model(sizes, Path(folder))
         for name in options.only or CASES:
-            found = measure(CASES[name], path, qwen2(sizes), Path(folder))
+            case = replace(CASES[name], sizes=SMALL) if options.tiny else CASES[name]
+            found = measure(case, Path(folder))
             line = json.dumps(found)
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
@@ -116,23 +154,26 @@ def main() -> int:
 
 
 def saved_model(sizes: dict[str, Any], folder: Path) -> str:
-    """As models are published: in bfloat16, with a tokenizer."""
+    """As models are published: in bfloat16, with a tokenizer. The one of the last case is replaced if it differs."""
     import torch
 
-    target = folder / "model"
+    target, wanted = folder / "model", json.dumps(sizes)
+    if (folder / "sizes.json").exists() and (folder / "sizes.json").read_text() == wanted:
+        return str(target)
+    (folder / "sizes.json").write_text(wanted)
+    shutil.rmtree(target, ignore_errors=True)
     random_model(sizes).cpu().to(torch.bfloat16).save_pretrained(target)
     load_tokenizer("tiny").save_pretrained(target)
     return str(target)
 
 
-def measure(case: Case, model: str, shape: ModelShape, folder: Path) -> dict[str, Any]:
-    plan = case.plan(shape)
-    needed = plan.total * case.learners
+def measure(case: Case, folder: Path) -> dict[str, Any]:
+    needed = case.plan().total * case.learners
     if needed + SPARE > psutil.virtual_memory().available:
         return {"case": case.name, "not_run": f"It needs {format_bytes(needed + SPARE)} of free memory."}
-    given = folder / "case.json"
+    model, given = saved_model(case.sizes, folder), folder / "case.json"
     given.write_text(
-        json.dumps({"config": case.config(model), "learners": case.learners, "rows": case.rows, "length": case.length})
+        json.dumps({"config": case.config(model), "learners": case.learners, "rows": case.rows, "length": LENGTH})
     )
     rendezvous = folder / "rendezvous"
     rendezvous.unlink(missing_ok=True)
@@ -149,7 +190,7 @@ def measure(case: Case, model: str, shape: ModelShape, folder: Path) -> dict[str
     held = [json.loads(one.splitlines()[-1]) for one in printed]
     return {
         "case": case.name,
-        "parameters": shape.parameters,
+        "parameters": case.shape.parameters,
         "tokens": case.tokens,
         **{part: max(one[part] for one in held) for part in ("imported", "loading", "loaded", "training")},
     }

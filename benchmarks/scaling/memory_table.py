@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu.models import QWEN25_HALF_BILLION
 from benchmarks.head_scores import WAYS
-from benchmarks.operations import qwen2
 from benchmarks.scaling.memory import CASES
 from engine.cluster.byte_units import HALF
 from engine.cluster.learner_memory import LearnerMemory
@@ -20,11 +18,10 @@ GIB, MIB = 1024**3, 1024**2
 def memory_table(file: Path) -> str:
     """A row for each case that was measured, in the order of the cases; the last result of each counts."""
     measured = {line["case"]: line for line in _lines(file)}
-    shape = qwen2(QWEN25_HALF_BILLION)
     rows = []
     for name, case in CASES.items():
         if name in measured:
-            plan, found = case.plan(shape), measured[name]
+            plan, found = case.plan(), measured[name]
             # a single learner maps the whole file, several read their own rows of it
             mapped = HALF * found["parameters"] if case.learners == 1 else 0
             rows.append([name, str(found["tokens"]), *_pair(while_training(plan), found["training"])])
