@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.db import database_sync_to_async
+from django.db.models import Q
 
 from webapp.live.access import NOT_FOUND
 from webapp.live.consumers import LiveConsumer, as_text, cursor_of
@@ -20,7 +21,7 @@ from webapp.runs.states import TERMINAL, RunState
 from webapp.updates import RUNS_GROUP, run_group
 
 EVENTS_PER_MESSAGE = 500
-LIVE_STATES = [state for state in RunState if state not in TERMINAL]
+LIVE = Q(state__in=[state for state in RunState if state not in TERMINAL])
 
 
 class RunConsumer(LiveConsumer):
@@ -107,32 +108,37 @@ class RunsConsumer(LiveConsumer):
 
     async def prepare(self) -> bool:
         self.changed: set[str] = set()
+        self.missed = False  # updates, perhaps: of runs that this socket does not know, too
         self.states: dict[str, dict[str, Any]] = {}
         return True
 
     async def hello(self) -> None:
-        await self.say({"kind": "hello", "states": await self._changes(None)})
+        await self.say({"kind": "hello", "states": await self._changes(LIVE)})
 
     async def catch_up(self) -> None:
-        ids, self.changed = self.changed, set()
-        for state in await self._changes(ids):
+        wanted = Q(pk__in=self.changed)
+        if self.missed:
+            wanted |= LIVE | Q(pk__in=set(self.states))
+        self.changed, self.missed = set(), False
+        for state in await self._changes(wanted):
             await self.say({"kind": "state", "state": state})
 
     async def beat(self) -> None:
-        """Re-reads every live run as well, in case an update was lost."""
-        self.changed |= set(self.states)
+        self.missed = True
         await self.catch_up()
         await self.say({"kind": "heartbeat", "time": time.time()})
 
     def receive_update(self, update: Update | None) -> None:
-        self.changed |= {update["run"]} if update else set(self.states)
+        if update is None:
+            self.missed = True
+        else:
+            self.changed.add(update["run"])
         self.updated.set()
 
     @database_sync_to_async
-    def _changes(self, ids: set[str] | None) -> list[dict[str, Any]]:
-        """The states that differ from what was sent, of the runs `ids`, or of all live runs."""
-        runs = Run.objects.filter(state__in=LIVE_STATES) if ids is None else Run.objects.filter(pk__in=ids)
-        found = [run.live_state() for run in readable(runs)]
+    def _changes(self, wanted: Q) -> list[dict[str, Any]]:
+        """The states that differ from what was sent, of the runs that are `wanted`."""
+        found = [run.live_state() for run in readable(Run.objects.filter(wanted))]
         changed = [state for state in found if self.states.get(state["id"]) != state]
         self.states |= {state["id"]: state for state in changed}
         return changed

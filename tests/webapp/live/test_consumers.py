@@ -189,12 +189,22 @@ async def test_the_list_receives_live_runs_first_then_each_change(
     socket = await sockets.open("/ws/runs/", session)
     hello = await socket.until("hello")
     assert [state["id"] for state in hello["states"]] == [run.pk]
+    await step(run, 1)
+    publish_run(run.pk, 1)
+    assert (await socket.until("state"))["state"]["step"] == 1  # so it has joined its group
     ended = await Run.objects.acreate(name="quiet-fox-1", config={}, state=RunState.FINISHED)
     publish_run(ended.pk, 0)
     assert (await socket.until("state"))["state"]["name"] == "quiet-fox-1"
-    await step(run, 1)
-    publish_run(run.pk, 1)
-    assert (await socket.until("state"))["state"]["step"] == 1
+
+
+async def test_the_list_receives_a_new_run_whose_update_was_lost_with_the_next_heartbeat(
+    run: Run, session: SessionStore, sockets: Sockets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers.LiveConsumer, "heartbeat_seconds", 0.3)
+    socket = await sockets.open("/ws/runs/", session)
+    await socket.until("heartbeat")
+    await Run.objects.acreate(name="quiet-fox-1", config={}, state=RunState.RUNNING)
+    assert (await socket.until("state"))["state"]["name"] == "quiet-fox-1"
 
 
 async def test_a_socket_outlives_the_expiry_of_its_group(
