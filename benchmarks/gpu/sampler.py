@@ -3,7 +3,7 @@
 Needs torch, transformers and pydantic, and vLLM for its half; without it only ours is measured. Each runs in a process
 of its own, through the interface that a run uses, `ResponseSampler`; they take turns, and the medians of all rounds are
 compared. Without a GPU, vLLM alone decodes in its caller's process, as it does within this engine: in a process of its
-own it leaves one core idle.
+own it leaves one core idle. There this engine starts it without compiled graphs, so that is measured of vLLM alone too.
 
     python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--rounds N] [--memory-share X]
 """
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def main() -> int:
         installed = importlib.util.find_spec("vllm") is not None
         names = list(SAMPLERS) if installed else ["ours"]
         rounds = [{name: measure(name, path, options) for name in names} for _ in range(options.rounds)]
-    ours, vllm, bare = (median_of(rounds, name) for name in ("ours", "vllm", "bare"))
+    ours, vllm, bare, uncompiled = (median_of(rounds, name) for name in ("ours", "vllm", "bare", "uncompiled"))
     result = {
         "benchmark": "gpu_sampler",
         "device": device_name(),
@@ -60,9 +61,11 @@ def main() -> int:
         "rounds": options.rounds,
         "vllm_tokens_per_second": vllm,
         "bare_vllm_tokens_per_second": bare,
+        "uncompiled_bare_vllm_tokens_per_second": uncompiled,
         "ours_tokens_per_second": ours,
         "ratio": round(vllm / ours, 2) if vllm and ours else None,
         "of_bare_vllm": round(vllm / bare, 3) if vllm and bare else None,
+        "of_uncompiled": round(vllm / uncompiled, 3) if vllm and uncompiled else None,
     }
     sys.stdout.write(json.dumps(result) + "\n")
     return 0
@@ -168,7 +171,7 @@ class Bare:
         return list(self.engine.generate([{"prompt_token_ids": ids} for ids in given], parameters, use_tqdm=False))
 
 
-def bare_vllm(options: argparse.Namespace) -> Start:
+def bare_vllm(options: argparse.Namespace, *, compiled: bool = True) -> Start:
     import torch
 
     gpu = torch.cuda.is_available()
@@ -182,6 +185,7 @@ def bare_vllm(options: argparse.Namespace) -> Start:
         max_model_len=options.prompt + options.response,
         max_num_seqs=options.rows,
         dtype="bfloat16" if gpu else "float32",
+        enforce_eager=not compiled,
         **({"gpu_memory_utilization": options.memory_share} if gpu else {"kv_cache_memory_bytes": 2**30}),
     )
     return lambda seeds: Bare(engine, seeds[0])
@@ -191,6 +195,7 @@ SAMPLERS: dict[str, Callable[[argparse.Namespace], Start]] = {
     "ours": ours,
     "vllm": with_vllm,
     "bare": bare_vllm,
+    "uncompiled": partial(bare_vllm, compiled=False),
 }
 
 if __name__ == "__main__":
