@@ -7,6 +7,8 @@ from `events.jsonl` (`rebuilding`).
 from __future__ import annotations
 
 import logging
+import math
+import time
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -57,14 +59,14 @@ class Bridge:
         except OSError:
             return False
 
-    def drain(self, *, moves: bool = True, notifies: bool | None = None) -> bool:
+    def drain(self, *, moves: bool = True, notifies: bool | None = None, seconds: float = math.inf) -> bool:
         """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours.
 
         `moves`: the run moves to the state that its events show. `notifies`: people are notified of its alerts; by
-        default with `moves`.
+        default with `moves`. `seconds`: no chunk is begun after as many.
         """
-        advanced = False
-        while (chunk := self._next_chunk()).end != self.run.event_offset:
+        advanced, until = False, time.monotonic() + seconds
+        while (not advanced or time.monotonic() < until) and (chunk := self._next_chunk()).end != self.run.event_offset:
             self.ingest(chunk, moves=moves, notifies=moves if notifies is None else notifies)
             advanced = True
         return advanced

@@ -49,6 +49,7 @@ from workers.tail import log_tail, truncate_partial_line
 log = logging.getLogger(__name__)
 
 OUTAGE_PAUSE = 1.0
+BACKLOG_SECONDS = 0.5  # of reading events, however many there are, before requests are looked at again
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
@@ -99,8 +100,7 @@ class Supervisor:
 
     def supervise(self) -> None:
         of_this_worker.observe(self.run.pk, Behind())
-        self.bridge.drain()
-        engine = self._engine()
+        engine = self._adopted() or self._new_engine()
         if engine is None:
             return
         while not self.shutdown.is_set():
@@ -124,7 +124,7 @@ class Supervisor:
         if self.requests_due.due():
             self.requests.apply(engine)
         alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
-        if self.bridge.drain():
+        if self.bridge.drain(seconds=BACKLOG_SECONDS):
             self.pulse.note_progress()
         if self.heartbeat_due.due():
             self._read_heartbeat()
@@ -137,15 +137,17 @@ class Supervisor:
 
     # --- the engine ---
 
-    def _engine(self) -> EngineHandle | None:
-        """The engine to supervise: the one in the row, the one with the row's cookie, or a new one. None if there can
-        be none."""
-        cookie = self.run.process["cookie"]
+    def _adopted(self) -> EngineHandle | None:
+        """The engine in the row, or the one with the row's cookie."""
         identity = identity_from_row(self.run.process)
-        if identity is None and (identity := find_leader(cookie)) is not None:
+        if identity is None and (identity := find_leader(self.run.process["cookie"])) is not None:
             self._write(process=identity.as_row())
-        if identity is not None:
-            return EngineHandle(identity=identity, run_dir=self.run.directory)
+        return EngineHandle(identity=identity, run_dir=self.run.directory) if identity is not None else None
+
+    def _new_engine(self) -> EngineHandle | None:
+        """None if the run has ended."""
+        self.bridge.drain()
+        cookie = self.run.process["cookie"]
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self.attempt.last_event() is None:
             return self._start(cookie)
         never_there = self.run.state == RunState.STOPPING and not self.attempt.has_begun()
