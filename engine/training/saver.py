@@ -52,6 +52,7 @@ class CheckpointSaver:
         kept."""
         self.finish()
         save = Save(self.progress.step, reason, first_signs)
+        self.events.sync()  # after a power failure no checkpoint is ahead of the events
         # nothing goes on after the last one
         write = self.backend.start_save(self.directory.checkpoints, self.progress) if reason != "final" else None
         if write is None:
