@@ -5,7 +5,9 @@ What is bound is of the current thread or task, and of those that it starts with
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +17,7 @@ from typing import Any
 from pythonjsonlogger.json import JsonFormatter
 
 FORMATS = ("text", "json")
+PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 NOTHING: Mapping[str, str] = {}
 
 _bound: ContextVar[Mapping[str, str]] = ContextVar("log fields", default=NOTHING)
@@ -38,6 +41,22 @@ def bind(**fields: str) -> None:
 def bound_field(name: str) -> str:
     """Empty if it is not bound."""
     return _bound.get().get(name, "")
+
+
+class TextLines(logging.Formatter):
+    """time, level, logger and message, and at the end what is bound: `[request_id=… run_id=…]`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        fields = " ".join(f"{name}={_one_word(value)}" for name, value in _bound.get().items())
+        return super().formatMessage(record) + (f" [{fields}]" if fields else "")
+
+
+def _one_word(value: str) -> str:
+    """Quoted where it is none: a part of a URL must not look like another line."""
+    return value if PLAIN.fullmatch(value) else json.dumps(value)
 
 
 class JsonLines(JsonFormatter):

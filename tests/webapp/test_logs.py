@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 
 from webapp import logs
-from webapp.logs import JsonLines, bound
+from webapp.logs import JsonLines, TextLines, bound
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +70,16 @@ def test_an_exception_has_its_traceback_and_text_stays_one_line() -> None:
         found = line("it\nfailed", exc_info=(type(error), error, error.__traceback__))
     assert found["message"] == "it\nfailed"
     assert found["exc_info"].endswith("ValueError: two\nlines")
+
+
+def test_text_names_what_is_bound_before_a_traceback() -> None:
+    record = logging.LogRecord("starboard.test", logging.ERROR, "file.py", 1, "hello", (), None)
+    record.exc_info = (ValueError, ValueError("no"), None)
+    with bound(request_id="a1", run_id="b\n2026-01-01 INFO other: line"):
+        first, *rest = TextLines().format(record).splitlines()
+    assert first.endswith(r'ERROR starboard.test: hello [request_id=a1 run_id="b\n2026-01-01 INFO other: line"]')
+    assert rest == ["ValueError: no"]
+    assert TextLines().format(record).splitlines()[0].endswith("hello")
 
 
 @pytest.mark.django_db
