@@ -32,6 +32,9 @@ TEMPLATES = {
     "{% elif message.role == 'user' %}<|User|>{{ message.content }}"
     "{% else %}<|Assistant|>{{ message.content.split('</think>')[-1] }}<|eot|>{% endif %}"
     "{% endfor %}{% if add_generation_prompt %}<|Assistant|><think>\n{% endif %}",
+    # a conversation without a system prompt gets one
+    "SmolLM2": "{% if messages[0].role != 'system' %}<|im_start|>system\nBe helpful.<|im_end|>\n{% endif %}"
+    f"{CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}",
     "Llama 3": "<|bos|>{% for message in messages %}<|start_header_id|>{{ message.role }}<|end_header_id|>\n\n"
     "{{ message.content | trim }}<|eot|>{% endfor %}"
     "{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}",
@@ -39,6 +42,12 @@ TEMPLATES = {
     f"{{% for message in messages %}}{ALTERNATE}"
     "<start_of_turn>{{ 'model' if message.role == 'assistant' else message.role }}\n"
     "{{ message.content | trim }}<end_of_turn>\n{% endfor %}"
+    "{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
+    # the system prompt is the beginning of the first user message
+    "Gemma 3": "<|bos|>{% set system = messages[0].content + '\n\n' if messages[0].role == 'system' else '' %}"
+    "{% for message in (messages[1:] if system else messages) %}"
+    f"{ALTERNATE}<start_of_turn>{{{{ 'model' if message.role == 'assistant' else message.role }}}}\n"
+    "{{ system if loop.first else '' }}{{ message.content | trim }}<end_of_turn>\n{% endfor %}"
     "{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}",
     "Mistral v0.1": f"<|bos|>{{% for message in messages %}}{ALTERNATE}"
     "{% if message.role == 'user' %}[INST] {{ message.content }} [/INST]"
@@ -51,6 +60,7 @@ TEMPLATES = {
     "{% endfor %}{% if add_generation_prompt %}<|Assistant|>{% endif %}",
 }
 WITHOUT_SYSTEM = ("Gemma 2", "Mistral v0.1", "without a system role")
+SYSTEM_IN_USER = (*WITHOUT_SYSTEM, "Gemma 3")  # by us, or by the template
 HIDES_THOUGHTS = ("Qwen3", "Qwen3-Thinking", "DeepSeek-R1-Distill")
 THINKING = ("Qwen3-Thinking", "DeepSeek-R1-Distill")
 MARKS = (

@@ -12,7 +12,7 @@ import pytest
 from engine.__main__ import main
 from engine.inspection.inspect import WAYS, inspect_model
 from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES
-from tests.engine.zoo import ZOO, save_zoo_model, zoo_model
+from tests.engine.zoo import FAMILIES, ZOO, save_zoo_model, zoo_model
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -24,10 +24,11 @@ def test_a_model_is_described_by_its_files_alone(tmp_path: Path, name: str) -> N
     assert ("sliding_attention" in found.attention) == ("sliding_window" in ZOO[name][1])
     assert [memory.title for memory in found.memory] == list(WAYS)
     assert found.template is not None
-    assert found.template.example.endswith("<think>")
+    assert found.template.example.rstrip().endswith("<think>")
     assert found.template.system_role == (name not in ("Gemma 2", "Mistral"))
-    assert found.template.hides_thoughts == (name == "Qwen3")
-    assert found.template.context == ("without_thoughts" if name == "Qwen3" else "full")
+    hides_thoughts = FAMILIES.get(name, name) in HIDES_THOUGHTS
+    assert found.template.hides_thoughts == hides_thoughts
+    assert found.template.context == ("without_thoughts" if hides_thoughts else "full")
 
 
 def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,14 @@ import pytest
 
 from engine.errors import ModelError
 from engine.rollout.context_manager import ContextManager
-from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES, THINKING, WITHOUT_SYSTEM, tokenizer_of
+from tests.engine.chat_templates import (
+    HIDES_THOUGHTS,
+    SYSTEM_IN_USER,
+    TEMPLATES,
+    THINKING,
+    WITHOUT_SYSTEM,
+    tokenizer_of,
+)
 
 every_family = pytest.mark.parametrize("family", TEMPLATES)
 
@@ -17,7 +24,7 @@ def test_the_system_prompt_is_shown_once_whether_the_template_has_that_role_or_n
     text = context.text(list(context.first("Rules here.", "The state.")))
     assert text.count("Rules here.") == text.count("The state.") == 1
     assert text.index("Rules here.") < text.index("The state.")
-    assert ("Rules here.\n\nThe state." in text) == (family in WITHOUT_SYSTEM)
+    assert ("Rules here.\n\nThe state." in text) == (family in SYSTEM_IN_USER)
 
 
 @every_family
