@@ -187,3 +187,20 @@ def test_the_documented_setting_sends_a_run_to_a_cluster() -> None:
     apply_override(data, "backend=ray")
     assert build_config(data).backend == "ray"
     assert "--set backend=ray" in (ROOT / "docs" / "cluster.md").read_text()
+
+
+def test_every_setting_of_the_file_reaches_site_and_workers() -> None:
+    # what is set in `environment` counts more than the file, so an optional setting must not be there with a default
+    for name, service in compose()["services"].items():
+        if name in ("redis", "postgres", "ray-head", "ray-worker"):
+            continue
+        assert service["env_file"] == ".env", name
+        optional = INTERPOLATED.findall(" ".join(str(value) for value in service["environment"].values()))
+        assert {setting for setting, mark, default in optional if mark == "-" and not default} <= {"RAY_AUTH_TOKEN"}
+
+
+def test_the_images_have_what_copies_in_a_bucket_and_stacks_of_engines_need() -> None:
+    installs = [line for line in (DOCKER / "Dockerfile").read_text().splitlines() if "uv pip install -r" in line]
+    assert len([line for line in installs if " boto3" in line]) == 2
+    for kind in ("base", "cluster", "cluster-gpu"):
+        assert "\npy-spy==" in (ROOT / "requirements" / f"{kind}.txt").read_text()
