@@ -10,6 +10,7 @@ responses of 64.
 `mfu` is model FLOP utilisation (PaLM, arXiv 2204.02311, appendix B): operations that the model needs, as
 `benchmarks.operations` counts them, for each second and over the GPU's peak by its data sheet. `of_product` is the same
 over what one large matrix product reaches here, which a CPU has too. A GPU that the table of peaks lacks is refused.
+It prints a line of JSON after each update, with the median until then.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -53,7 +55,7 @@ def main() -> int:
     options = parser.parse_args()
     small = options.small
     try:
-        result = measure(
+        for result in measure(
             SMALL if small else SIZES[options.model],
             rows=options.rows or (8 if small else 64),
             length=options.length or (128 if small else 2048),
@@ -65,16 +67,18 @@ def main() -> int:
                 "gradient_checkpointing": options.checkpointing,
                 "packing": options.packing,
             },
-        )
+        ):
+            sys.stdout.write(json.dumps({"benchmark": "gpu_learner", **result}) + "\n")
+            sys.stdout.flush()
     except UnknownPeak as unknown:
         raise SystemExit(str(unknown)) from None
-    sys.stdout.write(json.dumps({"benchmark": "gpu_learner", **result}) + "\n")
     return 0
 
 
 def measure(
     sizes: dict[str, Any], *, rows: int, length: int, updates: int, peak: float | None, optimizer: dict[str, Any]
-) -> dict[str, Any]:
+) -> Iterator[dict[str, Any]]:
+    """Results of the updates until then, after each."""
     # nothing is rolled out, so the requirements of environments need not be installed
     config = RunConfig.model_construct(environments=[], optimizer=OptimizerConfig(**optimizer, updates_per_step=1))
     shape = qwen2(sizes)
@@ -86,33 +90,38 @@ def measure(
     batch = made_up_batch(rows, length, vocabulary=shape.vocabulary)
     for update in range(WARM_UP):
         timed(learner, batch, update)
+    product = product_tflops(model.device, torch.bfloat16 if half else torch.float32)
     if gpu:
         torch.cuda.reset_peak_memory_stats()
-    seconds = statistics.median(timed(learner, batch, WARM_UP + update) for update in range(updates))
     sampled = int(batch.mask.sum())
-    reached = update_operations(shape, tokens=rows * length, length=length, scored=sampled) / seconds / 1e12
-    held = torch.cuda.max_memory_allocated() if gpu else None
-    product = product_tflops(model.device, torch.bfloat16 if half else torch.float32)
+    operations = update_operations(shape, tokens=rows * length, length=length, scored=sampled)
     estimated = estimated_bytes(learner, shape, tokens=rows * length, share=sampled / (rows * length), half=half)
-    return {
-        "device": device_name(),
-        "parameters": shape.parameters,
-        "precision": "bfloat16" if half else "float32",
-        "rows": rows,
-        "length": length,
-        "sampled": sampled,
-        "packing": config.optimizer.packing,
-        "checkpointing": config.optimizer.gradient_checkpointing,
-        "seconds": round(seconds, 4),
-        "tokens_per_second": round(rows * length / seconds),
-        "tflops": round(reached, 4),
-        "peak_tflops": named,
-        "mfu": round(reached / named, 4) if named else None,
-        "product_tflops": round(product, 4),
-        "of_product": round(reached / product, 4),
-        "peak_gib": round(held / 2**30, 3) if held else None,
-        "estimated_gib": round(estimated / 2**30, 3),
-    }
+    every: list[float] = []
+    for update in range(updates):
+        every.append(timed(learner, batch, WARM_UP + update))
+        seconds = statistics.median(every)
+        reached = operations / seconds / 1e12
+        held = torch.cuda.max_memory_allocated() if gpu else None
+        yield {
+            "device": device_name(),
+            "parameters": shape.parameters,
+            "precision": "bfloat16" if half else "float32",
+            "rows": rows,
+            "length": length,
+            "sampled": sampled,
+            "packing": config.optimizer.packing,
+            "checkpointing": config.optimizer.gradient_checkpointing,
+            "updates": len(every),
+            "seconds": round(seconds, 4),
+            "tokens_per_second": round(rows * length / seconds),
+            "tflops": round(reached, 4),
+            "peak_tflops": named,
+            "mfu": round(reached / named, 4) if named else None,
+            "product_tflops": round(product, 4),
+            "of_product": round(reached / product, 4),
+            "peak_gib": round(held / 2**30, 3) if held else None,
+            "estimated_gib": round(estimated / 2**30, 3),
+        }
 
 
 def timed(learner: Learner, batch: Batch, update: int) -> float:

@@ -4,8 +4,9 @@ Needs torch, transformers and pydantic, and vLLM for its half; without it only o
 of its own, through the interface that a run uses, `ResponseSampler`; they take turns, and the medians of all rounds are
 compared. Without a GPU, vLLM alone decodes in its caller's process, as it does within this engine: in a process of its
 own it leaves one core idle. There this engine starts it without compiled graphs, so that is measured of vLLM alone too.
-
+It prints a line of JSON after each measurement, with all results until then.
     python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--rounds N] [--memory-share X]
+        [--samplers ours|vllm|bare|uncompiled ...]
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def main() -> int:
     parser.add_argument("--response", type=int, help="tokens of each response")
     parser.add_argument("--rounds", type=int, default=1, help="times that each is measured, in turn")
     parser.add_argument("--memory-share", type=float, default=0.8, help="of the GPU's memory, for vLLM")
-    parser.add_argument("--only", choices=sorted(SAMPLERS), help="measure one of them in this process")
+    parser.add_argument("--samplers", choices=SAMPLERS, nargs="+", help="measure only these")
+    parser.add_argument("--only", choices=SAMPLERS, help="measure one of them in this process")
     parser.add_argument("--model", help="with --only: a directory")
     options = parser.parse_args()
     options.rows = options.rows or (8 if options.small else 256)
@@ -49,11 +51,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = save_random_model(SMALL if options.small else QWEN25_HALF_BILLION, Path(folder))
         installed = importlib.util.find_spec("vllm") is not None
-        names = list(SAMPLERS) if installed else ["ours"]
-        rounds = [{name: measure(name, path, options) for name in names} for _ in range(options.rounds)]
-    ours, vllm, bare, uncompiled = (median_of(rounds, name) for name in ("ours", "vllm", "bare", "uncompiled"))
-    result = {
-        "benchmark": "gpu_sampler",
+        chosen = options.samplers or (list(SAMPLERS) if installed else ["ours"])
+        found: dict[str, list[float]] = {name: [] for name in chosen}
+        for name in chosen * options.rounds:
+            found[name].append(measure(name, path, options))
+            sys.stdout.write(json.dumps({"benchmark": "gpu_sampler", **result(found, options)}) + "\n")
+            sys.stdout.flush()
+    return 0
+
+
+def result(found: dict[str, list[float]], options: argparse.Namespace) -> dict[str, Any]:
+    medians = {name: statistics.median(rates) for name, rates in found.items() if rates}
+    ours, vllm, bare, uncompiled = (medians.get(name) for name in ("ours", "vllm", "bare", "uncompiled"))
+    return {
         "device": device_name(),
         "rows": options.rows,
         "prompt": options.prompt,
@@ -67,16 +77,11 @@ def main() -> int:
         "of_bare_vllm": round(vllm / bare, 3) if vllm and bare else None,
         "of_uncompiled": round(vllm / uncompiled, 3) if vllm and uncompiled else None,
     }
-    sys.stdout.write(json.dumps(result) + "\n")
-    return 0
-
-
-def median_of(rounds: list[dict[str, float]], name: str) -> float | None:
-    return statistics.median(one[name] for one in rounds) if name in rounds[0] else None
 
 
 def measure(which: str, path: str, options: argparse.Namespace) -> float:
     command = [sys.executable, "-m", "benchmarks.gpu.sampler", "--only", which, "--model", path]
+    command += ["--small"] if options.small else []
     for name in ("rows", "prompt", "response", "memory_share"):
         command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -184,6 +189,7 @@ def bare_vllm(options: argparse.Namespace, *, compiled: bool = True) -> Start:
         skip_tokenizer_init=True,
         max_model_len=options.prompt + options.response,
         max_num_seqs=options.rows,
+        enforce_eager=options.small,  # its graphs take a minute to compile
         dtype="bfloat16" if gpu else "float32",
         enforce_eager=not compiled,
         **({"gpu_memory_utilization": options.memory_share} if gpu else {"kv_cache_memory_bytes": 2**30}),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,8 +36,7 @@ def printed(*command: str, **environment: str) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    (line,) = done.stdout.splitlines()
-    return dict(json.loads(line))
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 HIDING = """
@@ -119,7 +121,7 @@ def test_the_learner_is_measured_with_nothing_but_what_its_script_says_it_needs(
         [sys.executable, "-c", HIDING.format(hidden=hidden)], capture_output=True, text=True, timeout=590, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    check_measured(json.loads(done.stdout))
+    check_measured(json.loads(done.stdout.splitlines()[-1]))
 
 
 def check_measured(found: dict[str, Any]) -> None:
@@ -146,29 +148,78 @@ def test_a_ray_run_is_measured_on_the_same_and_on_other_gpus_with_rollouts_ahead
     assert found["overlap"]["policy/staleness"] == 1
 
 
-def test_each_part_of_the_one_command_has_its_share_of_the_time_and_what_is_missing_is_named(
+def tiny(**changes: Any) -> argparse.Namespace:
+    return argparse.Namespace(**{"tiny": True, "minutes": 10.0, "peak_tflops": None} | changes)
+
+
+def sleeping(printed: str, *, share: float) -> Part:
+    command = ["timeit", "-n1", "-r1", f"import time; print({printed!r}, flush=True); time.sleep(60)"]
+    return Part(title="of sleep", command=command, share=share, shown=("seconds",))
+
+
+def in_minutes(minutes: float) -> float:
+    return time.monotonic() + 60 * minutes
+
+
+def test_a_part_that_cannot_run_is_named_with_the_reason() -> None:
+    absent = Part(title="of nothing", command=["nowhere"], share=0.5, modules=("no_such_module",), shown=())
+    assert run(absent, tiny(), ends=in_minutes(10)) == {"not_run": "no_such_module is not installed"}
+    assert run(PARTS[0], tiny(), ends=in_minutes(0.01)) == {"not_run": "no time was left of 10 minutes"}
+    failing = Part(title="of an error", command=["no_such_module"], share=0.5, shown=())
+    assert "No module named no_such_module" in run(failing, tiny(), ends=in_minutes(10))["failed"]
+
+
+def test_without_vllm_and_ray_the_parts_that_need_them_say_so_and_the_others_are_of_torch_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    absent = {"ray", "vllm"}
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
+    found = {part.title: run(part, tiny(), ends=in_minutes(10)) for part in PARTS if part.modules}
+    assert found == {
+        "whole steps, colocated, with their weight sync": {"not_run": "Ray and vLLM are not installed"},
+        "sampling, 0.5B, vLLM": {"not_run": "vLLM is not installed"},
+    }
+    rows = list(table([(PARTS[-1], found[PARTS[-1].title])]))
+    assert rows[-1] == "| sampling, 0.5B, vLLM | not run: vLLM is not installed |"
+
+
+def test_a_part_that_reaches_its_limit_keeps_what_it_has_printed() -> None:
     assert all(0 < part.share < 1 for part in PARTS)
-    options = argparse.Namespace(tiny=True, minutes=10.0, peak_tflops=None)
-    absent = Part(title="of nothing", command=["nowhere"], share=0.5, modules=("no_such_module",), shown=())
-    assert run(absent, options, left=600) == {"not_run": "no_such_module is not installed."}
-    assert run(PARTS[0], options, left=1) == {"not_run": "No time was left of 10 minutes."}
-    slow = Part(title="of sleep", command=["timeit", "-n1", "-r1", "import time; time.sleep(60)"], share=1e-3, shown=())
-    assert run(slow, options, left=600) == {"failed": "It took more than its 1 s."}
-    failing = Part(title="of an error", command=["no_such_module"], share=0.5, shown=())
-    assert "No module named no_such_module" in run(failing, options, left=600)["failed"]
+    found = run(sleeping('{"seconds": 3}\n{"seconds": 4}\n{"sec', share=0.005), tiny(tiny=False), ends=in_minutes(10))
+    # 0.005 of ten minutes are 3 s; the last line is incomplete
+    assert 3 <= found.pop("wall_seconds") < 30
+    assert found == {"cut": "ended by its limit of 3 s", "seconds": 4}
+    assert (
+        list(table([(sleeping("", share=0.5), found)]))[2] == "| of sleep | cut: ended by its limit of 3 s, seconds 4 |"
+    )
+
+
+@pytest.mark.slow
+def test_the_command_writes_each_part_as_it_is_done_and_a_signal_ends_it_with_what_it_has(tmp_path: Path) -> None:
+    file = tmp_path / "found.jsonl"
+    command = [sys.executable, "-m", "benchmarks.gpu", "--tiny", "--out", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    first = json.loads(process.stdout.readline())
+    assert first["part"] == PARTS[0].title and first["tokens_per_second"] > 0
+    assert json.loads(file.read_text().splitlines()[0]) == first
+    process.send_signal(signal.SIGTERM)
+    rest, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert f"| {PARTS[-1].title} | not run: " in rest
+    assert file.read_text() == json.dumps(first) + "\n" + rest
 
 
 def test_the_table_has_the_results_of_a_part_or_why_there_are_none() -> None:
     part = Part(title="update", command=["nowhere"], share=0.5, shown=("mfu", "colocated"))
-    results = [
+    results: list[tuple[Part, dict[str, Any]]] = [
         (part, {"mfu": 0.41, "rows": 8, "colocated": {"time/sync": 0.2, "perf/of_no_interest": 1}}),
         (part, {"failed": "Traceback\nValueError: no room"}),
     ]
     assert list(table(results))[2:] == [
         "| update | mfu 0.41, colocated time/sync 0.2 |",
-        "| update | not measured: ValueError: no room |",
+        "| update | failed: ValueError: no room |",
     ]
 
 
