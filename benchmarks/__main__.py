@@ -23,6 +23,7 @@ COMMANDS = {
     "training_against_trl": ["benchmarks.training_against_trl"],
     "sampling_against_vllm": ["benchmarks.sampling_against_vllm"],
     "vllm_engines": ["benchmarks.vllm_engines"],
+    "rounded_weights": ["benchmarks.rounded_weights"],
     "long_contexts": ["benchmarks.long_contexts"],
     "checkpoint_writes": ["benchmarks.checkpoint_writes"],
     "environments": ["benchmarks.environments"],

@@ -88,6 +88,13 @@ PARTS = (
         shown=("ours_tokens_per_second",),
     ),
     Part(
+        title="sampling in bfloat16, rounded once, 0.5B",
+        command=["benchmarks.rounded_weights"],
+        share=0.1,
+        only_real=("--rows", "128", "--response", "64"),
+        shown=("seconds", "each_step_of_once"),
+    ),
+    Part(
         title="whole steps, colocated, with their weight sync",
         command=["benchmarks.gpu.ray_run", "--only", "colocated", "--steps", "2"],
         share=0.4,
@@ -200,7 +207,8 @@ def _text(value: Any) -> str:
     """Of nested results the seconds of phases, and bytes and seconds."""
     if not isinstance(value, dict):
         return str(value)
-    return ", ".join(f"{name} {one}" for name, one in value.items() if name.startswith(("time/", "bytes", "seconds")))
+    shown = ("time/", "bytes", "seconds", "once", "each_step")
+    return ", ".join(f"{name} {one}" for name, one in value.items() if name.startswith(shown))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -131,11 +132,14 @@ def ours(options: argparse.Namespace) -> Start:
 
     from engine.policies.batched_sampler import BatchedSampler
     from engine.policies.loading import compute_in
+    from engine.policies.rounded_weights import rounded_once
 
     model = AutoModelForCausalLM.from_pretrained(options.model, dtype=torch.float32, attn_implementation="sdpa").eval()
     if torch.cuda.is_available():
         model = model.cuda()
     compute_in(model, "auto")
+    rounded = ExitStack()  # until the process ends
+    rounded.enter_context(rounded_once(model))
     return lambda seeds: BatchedSampler(model, rows=options.rows, stop_ids=set(), temperature=1.0, seeds=seeds)
 
 

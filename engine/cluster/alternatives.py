@@ -15,6 +15,7 @@ LORA_RANK = 64
 FEWER_TOKENS = (8192, 4096, 2048, 1024)
 MORE_LEARNERS = (2, 4, 8)
 FEWER_EPISODES = (128, 64, 32)
+FEWER_ROWS = (128, 64, 32, 16, 8)
 
 Changes = dict[str, Any]
 
@@ -104,6 +105,8 @@ def _kinds(config: RunConfig) -> list[list[Changes]]:
     at_once = optimizer.micro_batch_tokens or max(FEWER_TOKENS) * 2
     found.append([{"optimizer.micro_batch_tokens": tokens} for tokens in FEWER_TOKENS if tokens < at_once])
     if config.backend == "local" or cluster.sampler == "torch":
+        rows = config.rollout.rows_at_once or max(_trajectories(config), evaluation.episodes, evaluation.final_episodes)
+        found.append([{"rollout.rows_at_once": few} for few in FEWER_ROWS if few < rows])
         most = max(evaluation.episodes, evaluation.final_episodes)
         most = min(most, evaluation.episodes_at_once or most)
         found.append([{"evaluation.episodes_at_once": few} for few in FEWER_EPISODES if few < most])
@@ -122,6 +125,10 @@ def _kinds(config: RunConfig) -> list[list[Changes]]:
     if not config.model.lora.rank:
         found.append([{"model.lora.rank": LORA_RANK}])
     return [kind for kind in found if kind]
+
+
+def _trajectories(config: RunConfig) -> int:
+    return config.rollout.groups * config.rollout.group_size
 
 
 def _samplers(config: RunConfig, learners: int) -> Changes:

@@ -267,6 +267,13 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             f"A sampler's share of its GPU, {format_bytes(room)}, holds about {held:,} full contexts at once of "
             f"{memory.rows:,}; the others are queued."
         )
+    elif sampler.total > room:
+        found.alternatives = alternatives(config, room, lambda other: _sampler_need(other, shape))
+        found.warnings.append(
+            f"A sampler may need up to {format_bytes(sampler.total)}, and a GPU has {format_bytes(room)}: "
+            f"{format_bytes(sampler.cache)} for the cache of {memory.rows:,} trajectories of {memory.context:,} "
+            f"tokens. {what_would_fit(found.alternatives)}"
+        )
     left = gpu - held_beside(config, memory)
     if learner.total > left:
         fewer = _fewer_tokens(config, partial(estimate, shape=shape, gpu=True), memory.tokens, left)
@@ -274,7 +281,7 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             found.memory = fewer
             found.warnings.append(_takes_fewer(fewer, memory, "a GPU", left))
         else:
-            found.alternatives = alternatives(config, left, lambda other: _learner_need(other, shape))
+            found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
             _report_learner(found, memory, left)
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
@@ -303,8 +310,14 @@ def _report_learner(found: Findings, memory: MemoryEstimate, gpu: int) -> None:
 def _learner_need(config: RunConfig, shape: ModelShape) -> Need | None:
     if config.cluster.placement == "colocated" and config.cluster.learners != config.cluster.samplers:
         return None
-    learner = estimate(config, shape, gpu=True).learner
-    return Need(certain=learner.certain, total=learner.total)
+    memory = estimate(config, shape, gpu=True)
+    learner, beside = memory.learner, held_beside(config, memory)
+    return Need(certain=learner.certain + beside, total=learner.total + beside)
+
+
+def _sampler_need(config: RunConfig, shape: ModelShape) -> Need:
+    sampler = estimate(config, shape, gpu=True).sampler
+    return Need(certain=sampler.certain, total=sampler.total)
 
 
 def _check_shared_gpu(found: Findings, memory: MemoryEstimate, *, gpu: int, room: int) -> None:

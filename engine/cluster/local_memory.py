@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.cluster.byte_units import format_bytes, listed
 from engine.cluster.learner_memory import LearnerMemory
 from engine.cluster.memory import checkpoint_sentences, estimate
-from engine.cluster.sampler_memory import SamplerMemory
+from engine.cluster.sampler_memory import ROUNDED, SamplerMemory
 from engine.config import RunConfig
 from engine.config.cluster import ClusterConfig
 from engine.policies.model_shape import ModelShape
@@ -28,15 +28,20 @@ class LocalMemory:
     @property
     def certain(self) -> int:
         """The least that works: with one row, and micro-batches however small."""
-        return max(self.learner.certain, self.learner.lasting + self.sampler.sequence)
+        return max(self.learner.certain, self.learner.lasting + self.sampler.rounded + self.sampler.sequence)
 
     @property
     def sampling(self) -> int:
-        return self.learner.lasting + self.sampler.cache + self.sampler.work
+        return self.learner.lasting + self.sampler.rounded + self.sampler.cache + self.sampler.work
 
     @property
     def total(self) -> int:
         return max(self.learner.total, self.sampling)
+
+    def _beside_the_cache(self) -> list[tuple[str, int]]:
+        sampler = self.sampler
+        named = [("what training keeps", self.learner.lasting), (ROUNDED, sampler.rounded), ("work", sampler.work)]
+        return [(name, size) for name, size in named if size]
 
     def sentences(self) -> list[str]:
         where = "of a GPU" if self.gpu else "of memory"
@@ -46,9 +51,8 @@ class LocalMemory:
             f"Training takes up to {format_bytes(self.learner.total)}, with {self.tokens:,} tokens at once: "
             f"{listed(self.learner.parts())}.",
             f"Sampling takes up to {format_bytes(self.sampling)}: "
-            f"{listed([('what training keeps', self.learner.lasting), ('work', self.sampler.work)])}, and "
-            f"{format_bytes(self.sampler.cache)} for the cache of {self.rows:,} trajectories of {self.context:,} "
-            "tokens.",
+            f"{listed(self._beside_the_cache())}, and {format_bytes(self.sampler.cache)} for the cache of "
+            f"{self.rows:,} trajectories of {self.context:,} tokens.",
             *checkpoint_sentences(self.learner),
         ]
 
@@ -57,9 +61,12 @@ def estimate_local(config: RunConfig, shape: ModelShape, *, gpu: bool) -> LocalM
     """What `config` needs with the local backend; `gpu`: whether the machine has one."""
     alone = config.model_copy(update={"cluster": ClusterConfig(sampler="torch", samplers=1, learners=1)})
     found = estimate(alone, shape, gpu=gpu)
+    sampler = found.sampler
+    if config.model.lora.rank:
+        sampler = replace(sampler, rounded=0)  # what is frozen is kept rounded
     return LocalMemory(
         learner=found.learner,
-        sampler=found.sampler,
+        sampler=sampler,
         tokens=found.tokens,
         rows=found.rows,
         context=found.context,

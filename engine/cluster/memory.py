@@ -83,7 +83,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         held_out = min(held_out, config.evaluation.episodes_at_once or held_out)
         rows = max(rows, -(-held_out // cluster.samplers))
         rows = min(rows, rollout.rows_at_once or rows)
-        sampler = torch_memory(shape, context=context, rows=rows)
+        sampler = torch_memory(shape, context=context, rows=rows, half=half)
     learner = learner_memory(
         shape,
         tokens=tokens,

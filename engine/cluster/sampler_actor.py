@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +22,7 @@ with quick_imports():
     from engine.config import RunConfig
     from engine.errors import StarboardError
     from engine.policies.loading import compute_in, context_limit, load_model, load_tokenizer, stop_token_ids_of
+    from engine.policies.rounded_weights import rounded_once
     from engine.policies.weight_checksums import WeightChecksum, model_checksums
     from engine.process_snapshots import ActorLocation
     from engine.rollout.agent_proxy import AgentProxy, ResponseSampler
@@ -41,6 +43,9 @@ class SamplingBackend(Protocol):
     def sampler(
         self, context: ContextManager, rows: int, *, temperature: float, seeds: list[int]
     ) -> ResponseSampler: ...
+
+    def playing(self) -> AbstractContextManager[None]:
+        """Held while trajectories are sampled."""
 
     def load(self, weights: Mapping[str, Tensor]) -> None: ...
 
@@ -69,6 +74,9 @@ class TorchSampling:
             temperature=temperature,
             seeds=seeds,
         )
+
+    def playing(self) -> AbstractContextManager[None]:
+        return rounded_once(self.model)
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         # a head tied to the embedding comes once
@@ -109,6 +117,9 @@ class VllmSampling:
             temperature=temperature,
             seeds=seeds,
         )
+
+    def playing(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         self.engine.load_weights(weights.items())
@@ -163,7 +174,8 @@ class SamplerActor:
         sampler: Any = self.backend.sampler(self.context, len(specs), temperature=temperature, seeds=seeds)
         environments = RemoteEnvironments(assignment) if assignment is not None else None
         players = self.proxy.players(specs)
-        refusal = self.proxy.play_out(sampler, players, environments=environments)
+        with self.backend.playing():
+            refusal = self.proxy.play_out(sampler, players, environments=environments)
         return [player.trajectory for player in players], sampler.sampled_tokens, refusal
 
     def load(self, weights: Mapping[str, Tensor]) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES
+from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
 from engine.policies.model_shape import ModelShape
 
 CPU_BLOCK = 32  # tokens of a block of vLLM's cache on a CPU
 VLLM_BATCH = 2048  # tokens of one forward pass, vLLM's default
 CACHE_COLUMNS = 128  # by which the cache of our own sampler grows
 PREFILL_TOKENS = 16384
+ROUNDED = "matrices in bfloat16"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +22,26 @@ class SamplerMemory:
     cache: int
     work: int
     sequence: int
+    rounded: int = 0  # copies of the matrices during a rollout
     process: int = 0
 
     @property
     def certain(self) -> int:
         """The least that works, however few rows there are."""
-        return self.process + self.weights + self.sequence
+        return self.process + self.weights + self.rounded + self.sequence
 
     @property
     def total(self) -> int:
-        return self.process + self.weights + self.cache + self.work
+        return self.process + self.weights + self.rounded + self.cache + self.work
 
     def parts(self) -> list[tuple[str, int]]:
-        named = [(LIBRARIES, self.process), ("weights", self.weights), ("cache", self.cache), ("work", self.work)]
+        named = [
+            (LIBRARIES, self.process),
+            ("weights", self.weights),
+            (ROUNDED, self.rounded),
+            ("cache", self.cache),
+            ("work", self.work),
+        ]
         return [(name, size) for name, size in named if size]
 
 
@@ -61,10 +69,12 @@ def vllm_memory(
     )
 
 
-def torch_memory(shape: ModelShape, *, context: int, rows: int) -> SamplerMemory:
-    """Our own sampler, in float32: a cache for all `rows`, extended by 128 tokens at a time, and for each row the
-    logits, log-probabilities and probabilities of the vocabulary and their cumulative sum in double precision."""
-    token = 2 * shape.layers * shape.kv_heads * shape.head_size * FLOAT
+def torch_memory(shape: ModelShape, *, context: int, rows: int, half: bool = False) -> SamplerMemory:
+    """Our own sampler, with weights in float32: a cache for all `rows`, extended by 128 tokens at a time, and for each
+    row the logits, log-probabilities and probabilities of the vocabulary and their cumulative sum in double precision.
+    If it computes in bfloat16 (`half`), the cache is in that too, and a rollout has a rounded copy of each matrix
+    (`engine.policies.rounded_weights`)."""
+    token = 2 * shape.layers * shape.kv_heads * shape.head_size * (HALF if half else FLOAT)
     columns = -(-context // CACHE_COLUMNS) * CACHE_COLUMNS
     wide = 6 * shape.hidden + 4 * shape.intermediate
     return SamplerMemory(
@@ -72,4 +82,5 @@ def torch_memory(shape: ModelShape, *, context: int, rows: int) -> SamplerMemory
         cache=rows * columns * token,
         work=min(PREFILL_TOKENS, rows * context) * wide * FLOAT + rows * shape.vocabulary * (3 * FLOAT + 8),
         sequence=columns * token,
+        rounded=HALF * count(shape.matrices.values()) if half else 0,
     )

@@ -110,6 +110,7 @@ class LocalModel:
         over: Over | None = None,
     ) -> Played:
         from engine.policies.batched_sampler import BatchedSampler
+        from engine.policies.rounded_weights import rounded_once
 
         sample = specs[0].member
         seeds = [specs[0].seed, 2, *([sample] if sample else [])]  # the first sample has the trainer's seeds
@@ -142,7 +143,8 @@ class LocalModel:
                 seen=self.seen,
             )
 
-        return play_out(self.proxy, timed, players, result, over)
+        with rounded_once(self.model):
+            return play_out(self.proxy, timed, players, result, over)
 
     def notes(self) -> list[str]:
         if self.context_tokens == self.configured_context:

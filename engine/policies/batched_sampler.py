@@ -71,7 +71,7 @@ class BatchedSampler:
         self.last_position = (getattr(model.config, "max_position_embeddings", None) or FAR) - 1
         self.device = next(model.parameters()).device
         self.slots = min(rows, at_once or rows)
-        self.cache = RaggedCache(self.slots)
+        self.cache = RaggedCache(self.slots, dtype=getattr(model.base_model, "computes_in", torch.float32))
         streams = (
             [np.random.SeedSequence(one) for one in row_seeds]
             if row_seeds is not None

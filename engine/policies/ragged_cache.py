@@ -1,5 +1,6 @@
 """A key-value cache whose rows have different lengths, so that each trajectory advances independently.
 
+In bfloat16 it holds keys as attention under autocast would round them at each use: rotated keys come in float32.
 Hugging Face attention layers call `update`; `prepare` sets beforehand where it writes.
 """
 
@@ -14,8 +15,8 @@ GROWTH = 128  # columns added at a time
 class RaggedCache:
     """Keys and values of `rows` sequences, per layer `(rows, heads, columns, head size)`."""
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: int, *, dtype: torch.dtype = torch.float32) -> None:
+        self.rows, self.dtype = rows, dtype
         self.keys: list[Tensor] = []
         self.values: list[Tensor] = []
         self._slots: Tensor | None = None
@@ -54,13 +55,13 @@ class RaggedCache:
     def _store(self, store: Tensor, new: Tensor) -> Tensor:
         slots = torch.arange(self._active, device=new.device) if self._slots is None else self._slots
         # advanced indices around a slice come first in the result: (N, Q, heads, size)
-        store[slots[:, None], :, self._positions] = new.transpose(1, 2)
+        store[slots[:, None], :, self._positions] = new.transpose(1, 2).to(self.dtype)
         read = store[: self._active] if self._slots is None else store[self._slots]
         return read[:, :, : self._width]
 
     def _allocate(self, like: Tensor, old: Tensor | None) -> Tensor:
         columns = -(-self._width // GROWTH) * GROWTH
-        store = like.new_zeros((self.rows, like.shape[1], columns, like.shape[3]))
+        store = like.new_zeros((self.rows, like.shape[1], columns, like.shape[3]), dtype=self.dtype)
         if old is not None:
             store[:, :, : old.shape[2]] = old
         return store

@@ -18,6 +18,7 @@ from engine.cpu_threads import threads_for
 from engine.diagnostics.cross_scores import Pairs, cross_score
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import context_limit, stop_token_ids
+from engine.policies.rounded_weights import rounded_once
 from engine.rollout.agent_proxy import AgentProxy
 from engine.rollout.batching import Batch
 from engine.rollout.context_manager import ContextManager
@@ -151,7 +152,9 @@ class LocalBackend:
             temperature=temperature,
             seeds=seeds,
         )
-        return self.proxy.rollout(sampler, list(specs), check_cancelled=check_cancelled), sampler.sampled_tokens
+        with rounded_once(self.model):
+            trajectories = self.proxy.rollout(sampler, list(specs), check_cancelled=check_cancelled)
+        return trajectories, sampler.sampled_tokens
 
     def score(self, trajectories: Sequence[Trajectory]) -> None:
         """Nothing to do: the same model samples and learns."""

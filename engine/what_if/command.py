@@ -16,6 +16,7 @@ from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, StarboardError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import compute_in, context_limit, stop_token_ids
+from engine.policies.rounded_weights import rounded_once
 from engine.rollout.agent_proxy import AgentProxy, Player
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
@@ -104,7 +105,8 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     )
     stopped = ""
     try:
-        proxy.play(ForkSampler(inner, fork, follower.check_prompt), players, check_cancelled=follower.emit_turns)
+        with rounded_once(model):
+            proxy.play(ForkSampler(inner, fork, follower.check_prompt), players, check_cancelled=follower.emit_turns)
         check_end(fork, players[0])
     except LimitReached as reached:
         stopped = str(reached)

@@ -205,8 +205,8 @@ def test_the_command_writes_each_part_as_it_is_done_and_a_signal_ends_it_with_wh
     assert first["part"] == PARTS[0].title and first["tokens_per_second"] > 0
     assert json.loads(file.read_text().splitlines()[0]) == first
     process.send_signal(signal.SIGTERM)
-    rest, _ = process.communicate(timeout=120)
-    assert process.returncode == 0
+    rest = process.stdout.read()
+    assert process.wait(timeout=120) == 0
     assert f"| {PARTS[-1].title} | not run: " in rest
     assert file.read_text() == json.dumps(first) + "\n" + rest
 

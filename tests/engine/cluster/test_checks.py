@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,25 @@ def test_a_local_run_samples_with_the_weights_it_trains() -> None:
     found, actors = estimate_local(config, shape, gpu=False), estimate(run(), shape, gpu=False)
     assert found.learner == replace(actors.learner, host=0)
     assert found.sampling == found.learner.lasting + found.sampler.cache + found.sampler.work
+    # in bfloat16 a rollout has a copy of the matrices too; those under an adapter are kept so anyway
+    half = estimate_local(local(optimizer={"precision": "bfloat16"}), shape, gpu=False)
+    assert half.sampler.rounded == 2 * sum(prod(size) for size in shape.matrices.values())
+    assert half.sampling == half.learner.lasting + half.sampler.rounded + half.sampler.cache + half.sampler.work
+    assert half.sampler.cache * 2 == found.sampler.cache
+    adapter = local(optimizer={"precision": "bfloat16"}, model={"path": "tiny", "lora": {"rank": 8}})
+    assert estimate_local(adapter, shape, gpu=False).sampler.rounded == 0
+
+
+def test_a_cache_of_our_own_sampler_that_does_not_fit_its_gpu_is_named_with_fewer_rows_that_do() -> None:
+    # 64 x 8 trajectories of 1,024 tokens; half of the cache is that of 256, and 128 is the next that is proposed
+    config = run(cluster={"sampler": "torch"}, rollout={"groups": 64, "group_size": 8})
+    memory = estimate(config, model_shape("tiny"), gpu=True)
+    assert memory.rows == 512
+    room = (memory.sampler.total - memory.sampler.cache // 2) / GIB
+    found = check_cluster(config, machine(2, gib=room))
+    (warning,) = [one for one in found.warnings if one.startswith("A sampler may need up to ")]
+    assert f"{format_bytes(memory.sampler.cache)} for the cache of 512 trajectories of 1,024 tokens" in warning
+    assert "It fits with rollout.rows_at_once=128: " in warning
 
 
 def test_environment_actors_without_a_trajectory_give_a_warning_and_need_no_memory() -> None:
