@@ -15,6 +15,7 @@ import psutil
 
 from engine.cluster.alternatives import Alternative, Need, alternatives
 from engine.cluster.byte_units import format_bytes
+from engine.cluster.compilers import compiler_installed
 from engine.cluster.eight_bits import eight_bits_installed
 from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
@@ -72,6 +73,7 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     """Checks the memory of a run in one process, on the largest GPU of `machine` if it has any."""
     found = Findings()
     _check_moments(found, config)
+    _check_compiler(found, config)
     try:
         shape = model_shape(config.model.path)
     except ModelError as error:
@@ -141,6 +143,7 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
         _check_number_of_gpus(found, config, machine)
     if machine is not None:
         _check_moments(found, config)
+        _check_compiler(found, config)
     try:
         shape = model_shape(config.model.path)
     except ModelError as error:
@@ -193,6 +196,14 @@ def _check_moments(found: Findings, config: RunConfig) -> None:
         found.problems["optimizer.moments"] = (
             "8bit needs the package bitsandbytes, which this machine lacks: pip install 'starboard[8bit]', or use "
             "float32."
+        )
+
+
+def _check_compiler(found: Findings, config: RunConfig) -> None:
+    if config.optimizer.compile_scores and not compiler_installed():
+        found.problems["optimizer.compile_scores"] = (
+            "It needs a C++ compiler, g++ or clang++ or the one that CXX names, which this machine lacks. Install one, "
+            "or turn it off."
         )
 
 

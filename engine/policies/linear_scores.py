@@ -4,11 +4,16 @@ enough and a chunk's share of the head's gradient is added in place.
 With logits z of a token, p = softmax(z), its log-probability l = z_y - logsumexp(z) and entropy H = -sum p log p:
 
     dl/dz_j = [j = y] - p_j        dH/dz_j = -p_j (log p_j + H)
+
+What follows the matrix products reads the logits of a chunk several times; compiled (`torch.compile`), in fewer passes
+over memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -46,24 +51,31 @@ class LinearScores(torch.autograd.Function):
     (V, D) and bias (V,) or None.
 
     Logits are computed for at most `LOGITS_AT_ONCE` numbers at a time, and once more in the backward pass, except those
-    of the last chunk, with which it begins.
+    of the last chunk, with which it begins. `compiled`: what follows the matrix products runs compiled, with results
+    equal within rounding.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, ids: Tensor, scale: LogitScale
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        ids: Tensor,
+        scale: LogitScale,
+        compiled: bool = False,
     ) -> tuple[Tensor, Tensor]:
+        score = _compiled(_scores) if compiled else _scores
         logprobs, entropies, totals = (hidden.new_empty(len(hidden)) for _ in range(3))
         logits = None
         for chunk in _chunks(len(hidden), len(weight)):
             logits = None  # the memory is that of the next one
             logits = _logits(hidden[chunk], weight, bias, scale)  # (n, V)
-            total = totals[chunk] = torch.logsumexp(logits, dim=-1)
-            logprobs[chunk] = logits.gather(-1, ids[chunk, None]).squeeze(-1) - total
-            entropies[chunk] = total - (logits - total[:, None]).exp_().mul_(logits).sum(-1)
+            logprobs[chunk], entropies[chunk], totals[chunk] = score(logits, ids[chunk])
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(hidden, weight, bias, ids, totals, entropies)
-        ctx.scale, ctx.last = scale, logits if any(ctx.needs_input_grad[:3]) else None
+        ctx.scale, ctx.compiled = scale, compiled
+        ctx.last = logits if any(ctx.needs_input_grad[:3]) else None
         return logprobs, entropies
 
     @staticmethod
@@ -74,11 +86,12 @@ class LinearScores(torch.autograd.Function):
         of_weight = torch.zeros_like(weight) if wants_weight else None
         of_bias = torch.zeros_like(bias) if wants_bias else None
         last, ctx.last = ctx.last, None
+        gradient_ = _compiled(_gradient_) if ctx.compiled else _gradient_
         for chunk in reversed(_chunks(len(hidden), len(weight))):
             logits = _logits(hidden[chunk], weight, bias, ctx.scale) if last is None else last
             last = None
             of_logprobs, of_entropies = (None if one is None else one[chunk] for one in gradients)
-            gradient = _gradient_(
+            gradient = gradient_(
                 logits, ids[chunk], totals[chunk], entropies[chunk], of_logprobs, of_entropies, ctx.scale
             )  # (n, V)
             del logits
@@ -89,7 +102,7 @@ class LinearScores(torch.autograd.Function):
             if of_bias is not None:
                 of_bias += gradient.sum(0)
             del gradient  # before the next logits
-        return of_hidden, of_weight, of_bias, None, None
+        return of_hidden, of_weight, of_bias, None, None, None
 
 
 def _chunks(tokens: int, vocabulary: int) -> list[slice]:
@@ -99,6 +112,19 @@ def _chunks(tokens: int, vocabulary: int) -> list[slice]:
 
 def _logits(hidden: Tensor, weight: Tensor, bias: Tensor | None, scale: LogitScale) -> Tensor:
     return scale.apply_(torch.nn.functional.linear(hidden, weight, bias))
+
+
+def _scores(logits: Tensor, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-probabilities, entropies and logsumexp, (n,) each, of `logits` (n, V)."""
+    total = torch.logsumexp(logits, dim=-1)
+    logprobs = logits.gather(-1, ids[:, None]).squeeze(-1) - total
+    return logprobs, total - (logits - total[:, None]).exp_().mul_(logits).sum(-1), total
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Once for each process, for chunks of any length."""
+    return torch.compile(function, dynamic=True)
 
 
 def _gradient_(

@@ -31,7 +31,7 @@ def token_scores(model: LanguageModel, hidden: Tensor, ids: Tensor, *, temperatu
             return _scores_of_another_head(model, hidden, ids, temperature)
         scale = logit_scale(model, temperature=temperature)
         found: Scores = LinearScores.apply(  # type: ignore[no-untyped-call]
-            hidden.float(), head.weight, head.bias, ids, scale
+            hidden.float(), head.weight, head.bias, ids, scale, getattr(model, "compiles_scores", False)
         )
         return found
 

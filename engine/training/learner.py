@@ -53,6 +53,7 @@ class Learner:
         optimizer = config.optimizer
         without_dropout(model)
         compute_in(model, optimizer.precision, float32=optimizer.float32_matmul_precision)
+        model.compiles_scores = optimizer.compile_scores
         if optimizer.packing:
             allow_packing(model)
         if optimizer.gradient_checkpointing:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from engine.cluster.compilers import compiler_installed
 from engine.policies import linear_scores
 from engine.policies.linear_scores import LinearScores, LogitScale
 from engine.policies.loading import compute_in, scaled_logits
@@ -26,6 +27,8 @@ class Head:
         torch.manual_seed(0)
         self.head = nn.Linear(WIDTH, VOCABULARY, bias=bias)
         self.config = type("Config", (), config)()
+
+        self.compiles_scores = False
 
     def get_output_embeddings(self) -> nn.Linear:
         return self.head
@@ -72,6 +75,21 @@ def test_chunks_have_the_scores_and_gradients_of_all_tokens_at_once(
     assert float(whole[0].detach().std()) > 0.1
     for one, other in zip(whole, parts, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not compiler_installed(), reason="needs a C++ compiler")
+def test_compiled_they_are_the_same_within_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 tokens 7 at a time, so that the last chunk has one; a soft cap is the longest way through the gradient."""
+    for loss, cap in (("of both", 2.0), ("of log-probabilities", None)):
+        model = Head(final_logit_softcapping=cap)
+        eager = scored(model, loss, at_once=7, monkeypatch=monkeypatch)
+        model.compiles_scores = True
+        compiled = scored(model, loss, at_once=7, monkeypatch=monkeypatch)
+        for one, other in zip(eager, compiled, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] > 0
+    assert not torch._dynamo.utils.counters["graph_break"]
 
 
 def test_the_gradients_are_those_of_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
