@@ -193,9 +193,8 @@ def bare_vllm(options: argparse.Namespace, *, compiled: bool = True) -> Start:
         skip_tokenizer_init=True,
         max_model_len=options.prompt + options.response,
         max_num_seqs=options.rows,
-        enforce_eager=options.small,  # its graphs take a minute to compile
         dtype="bfloat16" if gpu else "float32",
-        enforce_eager=not compiled,
+        enforce_eager=options.small or not compiled,  # its graphs take a minute to compile
         **({"gpu_memory_utilization": options.memory_share} if gpu else {"kv_cache_memory_bytes": 2**30}),
     )
     return lambda seeds: Bare(engine, seeds[0])
