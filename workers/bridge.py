@@ -19,7 +19,7 @@ from webapp.alerts.deliveries import plan
 from webapp.evaluations.models import Evaluation
 from webapp.evaluations.outcomes import save_outcomes
 from webapp.runs.metric_ranges import Ranges, extended, measure_again, ranges_of, save_ranges
-from webapp.runs.models import Alert, Checkpoint, Ingestion, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Ingestion, Run, RunEvent, StepGroups, StepMetrics, SupersededStep
 from webapp.runs.services import move
 from webapp.runs.states import Request, RunState
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
@@ -27,7 +27,7 @@ from webapp.updates import publish_run
 from workers.ingestion import of_this_worker
 from workers.lease import Fenced
 from workers.record_problems import ignored_in, lines_refused_at_end, problems_in, save_problems
-from workers.rows import EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
+from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
 INSERT_BATCH = 500
@@ -162,7 +162,8 @@ def _newest_attempt(run: Run) -> int:
 
 def _save(rows: Rows) -> None:
     if rows.cut is not None:
-        forget(rows.run, rows.cut, rows.spared)
+        supersede(rows.run, rows.cut, by=rows.cut_by)
+    SupersededStep.objects.bulk_create(rows.superseded, INSERT_BATCH, ignore_conflicts=True)
     RunEvent.objects.bulk_create(rows.events, INSERT_BATCH, ignore_conflicts=True)
     StepMetrics.objects.bulk_create(
         rows.steps.values(),
@@ -193,11 +194,15 @@ def _save(rows: Rows) -> None:
 
 
 def save_trajectories(rows: Rows) -> None:
-    """Replaces the trajectories of whole files, each with its text."""
+    """Replaces the trajectories of whole files, each with its text. An evaluation that an attempt repeats supersedes
+    that of an earlier one."""
     for file, trajectories in rows.trajectories.items():
-        Trajectory.objects.filter(run=rows.run, file=file).delete()
+        Trajectory.all_attempts.filter(run=rows.run, file=file).delete()
+        for split, step, attempt in {(row.split, row.step, row.attempt) for row in trajectories if not row.superseded}:
+            repeated = Trajectory.objects.filter(run=rows.run, split=split, step=step, attempt__lt=attempt)
+            repeated.update(superseded=True)
         Trajectory.objects.bulk_create(trajectories, INSERT_BATCH, ignore_conflicts=True)
-        saved = Trajectory.objects.filter(run=rows.run, file=file).values_list("offset", "pk")
+        saved = Trajectory.all_attempts.filter(run=rows.run, file=file).values_list("offset", "pk")
         texts = rows.texts[file]
         for offset, pk in saved:
             texts[offset].trajectory_id = pk
@@ -205,7 +210,7 @@ def save_trajectories(rows: Rows) -> None:
         LostTrajectory.objects.filter(run=rows.run, file=file).delete()
         LostTrajectory.objects.bulk_create(rows.lost[file], INSERT_BATCH)
     if rows.removed:
-        Trajectory.objects.filter(run=rows.run, file__in=rows.removed).update(removed=True)
+        Trajectory.all_attempts.filter(run=rows.run, file__in=rows.removed).update(removed=True)
         LostTrajectory.objects.filter(run=rows.run, file__in=rows.removed).delete()
 
 
@@ -228,11 +233,28 @@ def drop_lost_checkpoints(run: Run) -> int:
     return Checkpoint.objects.filter(pk__in=lost).delete()[0] if lost else 0
 
 
-def forget(run: Run, step: int, spared: frozenset[str]) -> None:
-    """A new attempt continues from `step`: what was reported above it, and any final evaluation, no longer counts."""
-    StepMetrics.objects.filter(run=run, step__gt=step).delete()
+def supersede(run: Run, step: int, *, by: int) -> None:
+    """The attempt `by` continues from `step`: what earlier ones reported above it, and any final evaluation, no longer
+    counts. Steps and trajectories are kept as superseded; the rest is in the record of events only."""
+    replaced = StepMetrics.objects.filter(run=run, step__gt=step)
+    SupersededStep.objects.bulk_create(
+        [SupersededStep.of(row, by=by) for row in replaced], INSERT_BATCH, ignore_conflicts=True
+    )
+    replaced.delete()
+    Trajectory.objects.filter(run=run, step__gt=step, attempt__lt=by).update(superseded=True)
+    _drop_above(run, step)
+
+
+def forget_all(run: Run, spared: frozenset[str]) -> None:
+    """Deletes the rows of what was reported, to be read again; not those of trajectories of the files `spared`."""
+    StepMetrics.objects.filter(run=run).delete()
+    SupersededStep.objects.filter(run=run).delete()
+    Trajectory.all_attempts.filter(run=run).exclude(file__in=spared).delete()
+    _drop_above(run, BEFORE_ALL_STEPS)
+
+
+def _drop_above(run: Run, step: int) -> None:
     StepGroups.objects.filter(run=run, step__gt=step).delete()
-    Trajectory.objects.filter(run=run, step__gt=step).exclude(file__in=spared).delete()
     LostTrajectory.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, step__gt=step).delete()
     Evaluation.objects.filter(run=run, final=True).delete()

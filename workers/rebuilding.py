@@ -10,15 +10,14 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from engine.events import RunStarted, TrajectoriesRecorded, TrajectoriesRemoved, kind_of
+from engine.events import TrajectoriesRecorded, TrajectoriesRemoved, kind_of
 from webapp.runs.metric_ranges import measure_again
 from webapp.runs.models import Alert, Checkpoint, RecordProblem, Run, RunEvent
 from webapp.trajectories.models import Trajectory
-from workers.bridge import Bridge, forget
+from workers.bridge import Bridge, forget_all
 from workers.lease import seize
-from workers.rows import BEFORE_ALL_STEPS
 
-READ = [kind_of(event) for event in (RunStarted, TrajectoriesRecorded, TrajectoriesRemoved)]
+READ = [kind_of(event) for event in (TrajectoriesRecorded, TrajectoriesRemoved)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ def rebuild(run_id: str) -> Run:
     run = Run.objects.get(pk=run_id)
     with transaction.atomic():
         spared, known = _missing_files(run), run.last_seq
-        forget(run, BEFORE_ALL_STEPS, spared)
+        forget_all(run, spared)
         for rows in (RunEvent, Checkpoint, Alert, RecordProblem):
             rows.objects.filter(run=run).delete()
         blank = {
@@ -48,24 +47,24 @@ def rebuild(run_id: str) -> Run:
         run.refresh_from_db()
         Bridge(run, epoch, spared=spared).drain(moves=False)
         sound = {path for path, recorded in _removed_files(run).items() if recorded.seq <= known}
-        Trajectory.objects.filter(run=run, file__in=spared - sound).delete()
+        Trajectory.all_attempts.filter(run=run, file__in=spared - sound).delete()
     return Run.objects.get(pk=run_id)
 
 
 def removed_trajectories(run: Run) -> Removed:
     recorded = sum(event.count for event in _removed_files(run).values())
-    kept = Trajectory.objects.filter(run=run, removed=True).count()
+    kept = Trajectory.all_attempts.filter(run=run, removed=True).count()
     return Removed(kept=kept, gone=max(0, recorded - kept))
 
 
 def _missing_files(run: Run) -> frozenset[str]:
     """Files of removed trajectories, without those that were restored: they are read again."""
-    removed = Trajectory.objects.filter(run=run, removed=True).order_by().values_list("file", flat=True).distinct()
+    removed = Trajectory.all_attempts.filter(run=run, removed=True).order_by().values_list("file", flat=True).distinct()
     return frozenset(file for file in removed if not (run.directory / file).exists())
 
 
 def _removed_files(run: Run) -> dict[str, TrajectoriesRecorded]:
-    """By the events: files that still count and have been removed, each with its newest recording."""
+    """By the events: files that have been removed, each with its newest recording."""
     recorded: dict[str, TrajectoriesRecorded] = {}
     removed: set[str] = set()
     for row in run.events.filter(kind__in=READ).order_by("seq"):
@@ -75,7 +74,4 @@ def _removed_files(run: Run) -> dict[str, TrajectoriesRecorded]:
                 removed.discard(event.path)
             case TrajectoriesRemoved(paths=paths):
                 removed |= set(paths)
-            case RunStarted(attempt=attempt, resumed_from=resumed_from) if attempt > 1:
-                step = resumed_from if resumed_from is not None else BEFORE_ALL_STEPS
-                recorded = {path: one for path, one in recorded.items() if one.step <= step}
     return {path: recorded[path] for path in removed & recorded.keys()}

@@ -29,7 +29,7 @@ from engine.events import (
     VerdictUpdated,
 )
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics, SupersededStep
 from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryText
 from workers.trajectory_rows import read_trajectory_file
 
@@ -55,12 +55,14 @@ EvaluationKey = tuple[int, str, bool, bool]  # the values of `EVALUATION_KEYS`
 
 @dataclass(slots=True)
 class Rows:
-    """The changes of a chunk of events. `cut` is the step above which earlier rows no longer count, if any."""
+    """The changes of a chunk of events. `cut` is the step above which rows of attempts before `cut_by` no longer count,
+    if any."""
 
     run: Run
     spared: frozenset[str] = frozenset()  # trajectory files whose rows stay as they are
     events: list[RunEvent] = field(default_factory=list)
     steps: dict[int, StepMetrics] = field(default_factory=dict)
+    superseded: list[SupersededStep] = field(default_factory=list)
     groups: dict[int, StepGroups] = field(default_factory=dict)
     trajectories: dict[str, list[Trajectory]] = field(default_factory=dict)  # by file
     removed: set[str] = field(default_factory=set)  # files that retention removed
@@ -71,6 +73,7 @@ class Rows:
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
     cut: int | None = None
+    cut_by: int = 0  # the newest attempt of the chunk
     fields: dict[str, Any] = field(default_factory=dict)  # of the run's own row
 
     def add(self, event: Event) -> None:
@@ -116,24 +119,22 @@ class Rows:
     def _start(self, event: RunStarted) -> None:
         if event.attempt > 1:
             self.fields["verdict"] = {}  # the engine reports the one on the steps that still count
-            self.cut = self._forget_above(event.resumed_from)
+            self.cut, self.cut_by = self._supersede_above(event.resumed_from, by=event.attempt), event.attempt
         self.fields["total_steps"] = event.total_steps
         if self.run.started_at is None:
             self.fields.setdefault("started_at", moment(event.time))
 
-    def _forget_above(self, resumed_from: int | None) -> int:
-        """Drops what earlier attempts reported above the checkpoint; with none, everything they reported."""
+    def _supersede_above(self, resumed_from: int | None, *, by: int) -> int:
+        """What earlier attempts reported above the checkpoint no longer counts; with none, everything they
+        reported. Their steps and trajectories are kept as superseded."""
         kept = BEFORE_ALL_STEPS if resumed_from is None else resumed_from
+        self.superseded += [SupersededStep.of(row, by=by) for step, row in self.steps.items() if step > kept]
         self.steps = {step: row for step, row in self.steps.items() if step <= kept}
         self.groups = {step: row for step, row in self.groups.items() if step <= kept}
-        above = {
-            path
-            for path, members in self.trajectories.items()
-            if any(row.step > kept for row in members) or any(row.step > kept for row in self.lost[path])
-        }
-        for by_path in (self.trajectories, self.texts, self.lost):
-            for path in above:
-                del by_path[path]
+        for path, members in self.trajectories.items():
+            for row in members:
+                row.superseded |= row.step > kept
+            self.lost[path] = [lost for lost in self.lost[path] if lost.step <= kept]
         self.evaluations = {key: row for key, row in self.evaluations.items() if row.step <= kept and not row.final}
         self.played = {key: event for key, event in self.played.items() if event.step <= kept and not event.final}
         self.alerts = [alert for alert in self.alerts if alert.step <= kept or alert.rule == MACHINES]

@@ -36,7 +36,7 @@ def read_trajectory_file(run: Run, recorded: TrajectoriesRecorded) -> FileRows:
     found = FileRows()
     try:
         for frame in survey(inside(run.directory, recorded.path)):
-            _index(run, recorded.path, frame, found, loss)
+            _index(run, recorded, frame, found, loss)
     except FileNotFoundError:
         loss.rest(found, "The file is gone.")
     except OSError as error:
@@ -56,12 +56,13 @@ def inside(directory: Path, relative: str) -> Path:
     return path
 
 
-def _index(run: Run, file: str, frame: Frame, found: FileRows, loss: _Losses) -> None:
+def _index(run: Run, recorded: TrajectoriesRecorded, frame: Frame, found: FileRows, loss: _Losses) -> None:
     if frame.record is None:
         found.lost.append(loss.of(frame, frame.why))
         return
     try:
-        row = _trajectory(run, file, frame.offset, frame.length, frame.record)
+        row = _trajectory(run, recorded.path, frame.offset, frame.length, frame.record)
+        row.attempt = recorded.attempt
         _check(row)
         text = _text(run, frame.record)
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:

@@ -136,6 +136,8 @@ class Trajectory(Answer):
     success: bool
     episode_return: float
     turns: int
+    attempt: int = 1
+    superseded: bool = False
     messages: list[dict[str, str]] | None = None
     played: list[Turn] | None = None
     unreadable: str = ""

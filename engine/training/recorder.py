@@ -23,6 +23,7 @@ class Recorder:
 
     def __init__(self, config: RunConfig, directory: RunDirectory, piece: Callable[[int], str]) -> None:
         self.config, self.directory, self.piece = config, directory, piece
+        self._written: dict[tuple[Split, int], Path] = {}
 
     def training(
         self,
@@ -70,7 +71,7 @@ class Recorder:
     ) -> TrajectoriesRecorded:
         seeds = [self.config.seed, step, CAPTURE_STREAM, SPLIT_STREAM[split]]
         kept = choose(trajectories, most=self.config.capture.most_per_step, seeds=seeds)
-        path = self.directory.trajectory_file(split, step)
+        path = self._file(split, step)
         write_trajectory_file(
             path,
             [
@@ -89,6 +90,12 @@ class Recorder:
             reasons=counted(kept),
         )
 
+    def _file(self, split: Split, step: int) -> Path:
+        """The final evaluation replaces one of the same step and attempt; no attempt replaces files of another."""
+        if (split, step) not in self._written:
+            self._written[split, step] = self.directory.new_trajectory_file(split, step)
+        return self._written[split, step]
+
     def _beyond_retention(self) -> Iterator[Path]:
         """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
         fit."""
@@ -98,9 +105,10 @@ class Recorder:
         files = {split: self.directory.trajectory_files(split) for split in SPLIT_STREAM}
         staying: list[tuple[int, Path]] = []
         for found in files.values():
-            cut = len(found) - limits.keep_steps if limits.keep_steps else 0
-            yield from (path for _, path in found[: max(0, cut)])
-            staying += found[max(0, cut) :]
+            steps = sorted({step for step, _ in found})
+            first = steps[-limits.keep_steps] if 0 < limits.keep_steps < len(steps) else 0
+            yield from (path for step, path in found if step < first)
+            staying += [(step, path) for step, path in found if step >= first]
         if not limits.most_megabytes:
             return
         newest = {found[-1][1] for found in files.values() if found}

@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -54,11 +55,15 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
-    def trajectory_file(self, split: str, step: int) -> Path:
-        return self.path / "trajectories" / split / f"step_{step}.jsonl.zst"
+    def new_trajectory_file(self, split: str, step: int) -> Path:
+        """A name that no file has, such as `step_7.jsonl.zst`, or `step_7.2.jsonl.zst` where an earlier attempt
+        recorded the step: what it recorded stays."""
+        folder = self.path / "trajectories" / split
+        names = chain([f"step_{step}.jsonl.zst"], (f"step_{step}.{number}.jsonl.zst" for number in count(2)))
+        return next(path for name in names if not (path := folder / name).exists())
 
     def trajectory_files(self, split: str) -> list[tuple[int, Path]]:
-        """The steps that have one, oldest first."""
+        """Each with its step, oldest first; several of a step that more than one attempt recorded."""
         found = (self.path / "trajectories" / split).glob("step_*.jsonl.zst")
         return sorted((int(path.name.removeprefix("step_").partition(".")[0]), path) for path in found)
 

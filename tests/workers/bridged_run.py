@@ -9,7 +9,7 @@ import pytest
 from django.forms.models import model_to_dict
 
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import Alert, Checkpoint, Run, RunEvent, StepGroups, StepMetrics, SupersededStep
 from webapp.trajectories.models import Trajectory
 
 
@@ -21,9 +21,9 @@ def run(tmp_path: Path, settings: Any) -> Run:
 
 def rows_of(run: Run) -> dict[str, Any]:
     """All stored values of a run except database keys."""
-    tables = (RunEvent, StepMetrics, StepGroups, Trajectory, Evaluation, Checkpoint, Alert)
+    tables = (RunEvent, StepMetrics, SupersededStep, StepGroups, Trajectory, Evaluation, Checkpoint, Alert)
     rows: dict[str, Any] = {
-        table.__name__: sorted((_without_key(row) for row in table.objects.filter(run=run)), key=repr)
+        table.__name__: sorted((_without_key(row) for row in table._base_manager.filter(run=run)), key=repr)
         for table in tables
     }
     run.refresh_from_db()

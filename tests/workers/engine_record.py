@@ -80,7 +80,8 @@ class Record:
         )
 
     def file(self, run: Run, step: int, members: int = 2) -> None:
-        path = f"trajectories/train/step_{step}.jsonl.zst"
+        again = "" if self.attempt == 1 else f".{self.attempt}"
+        path = f"trajectories/train/step_{step}{again}.jsonl.zst"
         write_trajectory_file(run.directory / path, [trajectory(step=step, member=member) for member in range(members)])
         self.event("trajectories_recorded", step=step, split="train", path=path, count=members)
 

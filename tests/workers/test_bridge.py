@@ -12,6 +12,8 @@ from webapp.evaluations.models import ProblemList
 from webapp.evaluations.outcomes import tally_of
 from webapp.live.reading import events_after
 from webapp.runs.models import Run
+from webapp.trajectories import services
+from webapp.trajectories.models import Trajectory, TrajectoryText
 from workers import lease
 from workers.bridge import Bridge
 from workers.lease import Fenced
@@ -173,7 +175,46 @@ def test_a_resumed_attempt_replaces_the_steps_above_its_checkpoint(run: Run, in_
     assert list(run.steps.values_list("step", "attempt")) == [(1, 1), (2, 1), (3, 2)]
     assert list(run.groups.values_list("step", "attempt", "scores")) == [(1, 1, [0.5]), (2, 1, [0.5]), (3, 2, [0.25])]
     assert set(run.trajectories.values_list("step", flat=True)) == {1, 2}
+    assert list(run.superseded_steps.values_list("step", "attempt", "superseded_by", "metrics")) == [
+        (3, 1, 2, {"reward/mean": 0.3})
+    ]
     assert list(run.evaluations.values_list("step", "final", "faults")) == [(1, False, 2), (2, False, 2)]
+
+
+@pytest.mark.parametrize("in_one_chunk", [True, False])
+def test_trajectories_of_repeated_steps_are_kept_and_marked_with_what_they_say(run: Run, in_one_chunk: bool) -> None:
+    record = Record(run)
+    bridge = Bridge(run, 1)
+    record.started()
+    for step in (1, 2):
+        record.step(step)
+        record.file(run, step)
+    if not in_one_chunk:
+        bridge.drain()
+    record.attempt = 2
+    record.started(resumed_from=1)
+    record.step(2)
+    record.file(run, 2, members=1)
+    bridge.drain()
+    assert sorted(run.trajectories.values_list("step", "attempt")) == [(1, 1), (1, 1), (2, 2)]
+    superseded = Trajectory.all_attempts.filter(run=run, superseded=True)
+    assert sorted(superseded.values_list("step", "attempt", "member")) == [(2, 1, 0), (2, 1, 1)]
+    assert [services.record(row)["id"] for row in superseded.order_by("pk")] == ["train-2-0-0", "train-2-0-1"]
+    assert TrajectoryText.objects.filter(run=run).count() == 5  # so that they can be searched
+
+
+def test_an_evaluation_that_a_later_attempt_repeats_supersedes_the_former(run: Run) -> None:
+    """The first attempt was interrupted after its evaluation of step 1, whose checkpoint is older."""
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.file(run, 1)
+    record.attempt = 2
+    record.started(resumed_from=1)
+    record.file(run, 1)
+    Bridge(run, 1).drain()
+    assert set(run.trajectories.values_list("attempt", flat=True)) == {2}
+    assert Trajectory.all_attempts.filter(run=run, superseded=True, attempt=1).count() == 2
 
 
 def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:

@@ -33,6 +33,7 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
     record.started(resumed_from=2)
     bridge.drain()
     record.step(3)
+    record.file(run, 3, members=1)
     (run.directory / "checkpoints/step_3").mkdir(parents=True)
     record.event("checkpoint_saved", step=3, path="checkpoints/step_3", bytes=9, reason="final")
     record.event("run_finished", step=3, outcome="completed", reason="Done.")

@@ -19,6 +19,7 @@ from webapp.projects.access import readable
 from webapp.run_pages.chart_previews import chart_previews
 from webapp.run_pages.settings_form import live_nodes
 from webapp.run_pages.snapshot import run_snapshot
+from webapp.run_pages.superseded import superseded_steps
 from webapp.run_pages.tab_settings import watching_facts
 from webapp.runs.config_file import as_toml, shell_command
 from webapp.runs.forks import origin
@@ -81,6 +82,7 @@ def run_page(run: Run) -> dict[str, Any]:
         "record_problems": run.record_problems.order_by("pk")[:MOST_PROBLEMS],
         "record_problem_count": run.record_problems.count(),
         "alerts": run.alerts.count() + len(run.faults),
+        "superseded": superseded_steps(run),
         "latest": latest_trajectories(run),
         "glossary": {name: asdict(metric) for name, metric in GLOSSARY.items()},
         "panels": [{**asdict(preset), "charts": [one._asdict() for one in preset.charts]} for preset in PRESETS],

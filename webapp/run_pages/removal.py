@@ -20,7 +20,7 @@ from webapp.jobs import LIVE
 from webapp.projects.access import can
 from webapp.projects.models import Role
 from webapp.runs.disk import disk_bytes
-from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics
+from webapp.runs.models import DeletedRun, Run, RunEvent, StepGroups, StepMetrics, SupersededStep
 from webapp.runs.quotas import keep_usage
 from webapp.runs.states import TERMINAL
 from webapp.suites.models import SuiteEvaluation
@@ -94,8 +94,8 @@ def delete(run: Run, user: Actor) -> Deletion:
         if not Run.objects.filter(pk=run.pk, state__in=TERMINAL).update(archived_at=timezone.now()):
             return Deletion(done=False, problem=f"{run.name} is live again, so it was not deleted.")
         keep_usage(run)
-        for rows in (TrajectoryText, Trajectory, LostTrajectory, StepMetrics, StepGroups, RunEvent):
-            rows.objects.filter(run_id=run.pk).delete()  # these by themselves, without loading them
+        for rows in (TrajectoryText, Trajectory, LostTrajectory, StepMetrics, SupersededStep, StepGroups, RunEvent):
+            rows._base_manager.filter(run_id=run.pk).delete()  # these by themselves, without loading them
         deleted = {"name": run.name, "project": run.project, "who": who(user), "freed": freed}
         DeletedRun.objects.update_or_create(pk=run.pk, defaults=deleted)
         Run.objects.filter(pk=run.pk).delete()

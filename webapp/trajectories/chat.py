@@ -40,7 +40,7 @@ def lines_of(keys: Sequence[int]) -> Iterator[bytes]:
     """A line for each key, in order, in batches. One that cannot be read has no messages and an error."""
     for start in range(0, len(keys), BATCH):
         batch = keys[start : start + BATCH]
-        found = Trajectory.objects.select_related("run").in_bulk(batch)
+        found = Trajectory.all_attempts.select_related("run").in_bulk(batch)
         yield b"".join(_line(found[key]) for key in batch if key in found)
 
 

@@ -31,7 +31,7 @@ def export(request: HttpRequest, run_id: str = "") -> HttpResponseBase:
 
 @require_safe
 def export_one(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
-    trajectory = fetch(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    trajectory = fetch(Trajectory.all_attempts.select_related("run"), pk=pk, run_id=run_id)
     try:
         line = chat.line_of(trajectory, services.record(trajectory))
     except RunDirectoryError as error:

@@ -35,6 +35,8 @@ class Filters:
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
         rows = rows.filter(*self.conditions.values())
+        if "superseded" not in self.conditions:
+            rows = rows.filter(superseded=False)
         if self.rule and len(self.run_ids) == 1:
             rows = rows.filter(step__in=_alerts_of(self.rule).filter(run=self.run_ids[0]).values("step"))
         elif self.rule:
@@ -149,5 +151,6 @@ CONDITIONS: dict[str, Condition] = {
     "parse": _choice("Responses", {"failed": Q(parse_failures__gt=0), "ok": Q(parse_failures=0)}
                      | {"surplus": Q(surplus__gt=0)} | {kind: with_kind(kind) for kind in KINDS}),
     "stop": _text("stop"),
+    "superseded": _choice("Superseded", {"only": Q(superseded=True), "include": Q()}),
 }  # fmt: skip
 NAMES = ("q", "alert", *CONDITIONS)

@@ -12,8 +12,19 @@ PLAIN_KEYS = (
 )  # fmt: skip
 
 
+class CurrentTrajectories(models.Manager["Trajectory"]):
+    """Without superseded ones."""
+
+    def get_queryset(self) -> models.QuerySet[Trajectory]:
+        return super().get_queryset().filter(superseded=False)
+
+
 class Trajectory(models.Model):
-    """One recorded trajectory: what lists and filters need, and the location of its record."""
+    """One recorded trajectory: what lists and filters need, and the location of its record.
+
+    `objects`, and so `run.trajectories`, has those that count; `all_attempts` has superseded ones too: of steps that a
+    later attempt repeated, since it resumed from an earlier one.
+    """
 
     project_path = "run__project"
 
@@ -39,16 +50,23 @@ class Trajectory(models.Model):
     stop = models.CharField(max_length=20)
     reason = models.CharField(max_length=14, default="all")  # why it was kept; `engine.rollout.capture` has them
     removed = models.BooleanField(default=False)  # its file was deleted by the run's retention
+    attempt = models.PositiveIntegerField(default=1)
+    superseded = models.BooleanField(default=False)
     file = models.CharField(max_length=200)  # relative to the run's directory
     offset = models.BigIntegerField()
     length = models.IntegerField()
+
+    objects = CurrentTrajectories()
+    all_attempts = models.Manager["Trajectory"]()
 
     class Meta:
         verbose_name_plural = "trajectories"
         ordering = ["-step", "split", "group", "member"]
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "split", "step", "environment", "group", "member"], name="one_row_per_trajectory"
+                fields=["run", "split", "step", "environment", "group", "member"],
+                condition=models.Q(superseded=False),
+                name="one_row_per_trajectory",
             )
         ]
         indexes = [

@@ -50,7 +50,7 @@ def facets() -> Facets:
 
 def counts(rows: QuerySet[Trajectory]) -> Counts:
     """No summaries for more than `COUNTED` rows: shares of a part of them would mislead."""
-    some = Trajectory.objects.filter(pk__in=rows.order_by().values("pk")[: COUNTED + 1])
+    some = Trajectory.all_attempts.filter(pk__in=rows.order_by().values("pk")[: COUNTED + 1])
     found = services.counts(some)
     return found if found.total <= COUNTED else Counts(total=COUNTED, more=True, summaries=[])
 

@@ -32,7 +32,8 @@ class Scope(Protocol):
     def newest(self) -> Sort:
         """The default order."""
 
-    def rows(self) -> QuerySet[Trajectory]: ...
+    def rows(self) -> QuerySet[Trajectory]:
+        """With superseded ones, which filters leave out unless they are requested."""
 
     def facets(self) -> services.Facets: ...
 
@@ -60,7 +61,7 @@ class OneRun:
         return self.run.pk
 
     def rows(self) -> QuerySet[Trajectory]:
-        return Trajectory.objects.filter(run=self.run)
+        return Trajectory.all_attempts.filter(run=self.run)
 
     def facets(self) -> services.Facets:
         return services.facets(self.run)
@@ -91,7 +92,7 @@ class AllRuns:
     newest: Sort = NEWEST_OF_ALL
 
     def rows(self) -> QuerySet[Trajectory]:
-        return readable(Trajectory.objects.all())
+        return readable(Trajectory.all_attempts.all())
 
     def facets(self) -> services.Facets:
         return over_runs.facets()

@@ -27,6 +27,7 @@ class Facets:
     environments: dict[str, int] = field(default_factory=dict)
     splits: dict[str, int] = field(default_factory=dict)
     stops: dict[str, int] = field(default_factory=dict)
+    superseded: int = 0  # that `total` does not count; 0 over all runs
     filtered: bool = True  # whether a group filter kept or dropped any of them
     rules: dict[str, int] = field(default_factory=dict)  # that fired, and at how many steps
 
@@ -42,6 +43,7 @@ def facets(run: Run) -> Facets:
         _add(found.environments, row["environment"], row["count"])
         _add(found.splits, row["split"], row["count"])
         _add(found.stops, row["stop"], row["count"])
+    found.superseded = Trajectory.all_attempts.filter(run=run, superseded=True).count()
     found.filtered = run.trajectories.filter(kept__isnull=False).exists()
     fired = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
     found.rules = {row["rule"]: row["steps"] for row in fired.order_by("rule")}
@@ -155,10 +157,12 @@ def file_path(trajectory: Trajectory) -> Path:
 
 
 def batch_of(trajectory: Trajectory) -> QuerySet[Trajectory]:
-    """All trajectories of the same step, split and environment, by group and member."""
-    return Trajectory.objects.filter(
-        run=trajectory.run_id, step=trajectory.step, split=trajectory.split, environment=trajectory.environment
-    ).order_by("group", "member")
+    """All trajectories of the same step, split and environment, by group and member; for a superseded one, of its
+    attempt."""
+    same: dict[str, Any] = {name: getattr(trajectory, name) for name in ("step", "split", "environment", "superseded")}
+    if trajectory.superseded:
+        same["attempt"] = trajectory.attempt
+    return Trajectory.all_attempts.filter(run=trajectory.run_id, **same).order_by("group", "member")
 
 
 def group_of(trajectory: Trajectory) -> QuerySet[Trajectory]:

@@ -71,4 +71,4 @@ def trajectory_data(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
 
 
 def _trajectory(run_id: str, pk: int) -> Trajectory:
-    return fetch(Trajectory.objects.select_related("run"), pk=pk, run_id=run_id)
+    return fetch(Trajectory.all_attempts.select_related("run"), pk=pk, run_id=run_id)

@@ -78,3 +78,28 @@ def test_a_budget_changes_what_is_recorded_and_nothing_that_is_learned(tmp_path:
     assert train(run_config(model, capture={"most_per_step": 3, "keep_steps": 2}), tmp_path / "few") == EXIT_DONE
     assert steps_of(tmp_path / "all") == steps_of(tmp_path / "few")
     assert len(files(tmp_path / "few")) == 4
+
+
+def test_a_later_attempt_writes_beside_the_files_of_earlier_ones(tmp_path: Path) -> None:
+    record(tmp_path, range(1, 3))
+    first = {path.name: path.read_bytes() for path in (tmp_path / "trajectories/train").iterdir()}
+    recorded = record(tmp_path, range(2, 4))[4:]
+    assert [event.path for event in recorded if event.split == "train"] == [
+        "trajectories/train/step_2.2.jsonl.zst",
+        "trajectories/train/step_3.jsonl.zst",
+    ]
+    assert {name: (tmp_path / "trajectories/train" / name).read_bytes() for name in first} == first
+
+
+def test_an_attempt_replaces_what_it_recorded_of_a_step_itself(tmp_path: Path) -> None:
+    """The final evaluation may follow another one of the same step."""
+    writes, _ = recorder(tmp_path)
+    paths = [writes.held_out(3, made_up([1], [0])) for _ in range(2)]
+    assert [event.path for event in paths if event] == ["trajectories/validation/step_3.jsonl.zst"] * 2
+
+
+def test_files_of_a_repeated_step_count_as_one_step_of_the_retention(tmp_path: Path) -> None:
+    record(tmp_path, range(1, 3))
+    record(tmp_path, range(2, 4), keep_steps=2)  # steps 1, 2, 2 again and 3: the last two steps are 2 and 3
+    names = sorted(path.name for path in (tmp_path / "trajectories/train").iterdir())
+    assert names == ["step_2.2.jsonl.zst", "step_2.jsonl.zst", "step_3.jsonl.zst"]

@@ -15,7 +15,7 @@ from engine.metrics import OVERVIEW
 from tests.webapp.runs.rows import a_run, fault, report
 from webapp.run_pages.log_tail import MOST
 from webapp.run_pages.page_data import TABS
-from webapp.runs.models import Run
+from webapp.runs.models import Run, SupersededStep
 from webapp.runs.states import Request, RunState
 
 pytestmark = pytest.mark.django_db
@@ -237,3 +237,26 @@ def test_anonymous_users_cannot_control_a_run(client: Client) -> None:
 
 def test_the_newest_trajectories_are_served_as_a_fragment(browser: Client) -> None:
     assert "No trajectories yet." in browser.get(f"/runs/{a_run().pk}/latest/").content.decode()
+
+
+def test_steps_that_a_later_attempt_repeated_are_named_with_a_link_to_their_trajectories(browser: Client) -> None:
+    run = a_run()
+    for step in (3, 4):
+        SupersededStep.objects.create(
+            run=run,
+            seq=step,
+            attempt=1,
+            superseded_by=2,
+            step=step,
+            time=1.0,
+            tokens=1,
+            seconds=1.0,
+            metrics={"a": 0.5},
+        )
+    page = page_of(browser, run)
+    assert "Steps 3 to 4 of attempt 1, repeated by attempt 2" in page
+    answer = browser.get(f"/api/v1/runs/{run.pk}/superseded-steps").json()
+    assert [(row["step"], row["attempt"], row["metrics"]) for row in answer["steps"]] == [
+        (3, 1, {"a": 0.5}),
+        (4, 1, {"a": 0.5}),
+    ]

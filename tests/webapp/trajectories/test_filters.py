@@ -8,6 +8,7 @@ from tests.hostile import STORABLE
 from webapp.runs.models import Alert, Run
 from webapp.trajectories.filters import NAMES, read_filters
 from webapp.trajectories.models import Trajectory
+from webapp.trajectories.scope import OneRun
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,14 @@ def test_hostile_values_match_nothing_or_are_ignored(run: Run, rows: list[Trajec
 def test_links_keep_the_filters_and_escape_them() -> None:
     filters = read_filters({"stop": "a&b=<c>", "step": "2"})
     assert filters.query(after="x", sort="") == "step=2&stop=a%26b%3D%3Cc%3E&after=x"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"), [({}, [1]), ({"superseded": "only"}, [2]), ({"superseded": "include"}, [1, 2])]
+)
+def test_superseded_trajectories_are_listed_on_request(
+    run: Run, rows: list[Trajectory], query: dict[str, str], found: list[int]
+) -> None:
+    Trajectory.objects.filter(run=run).exclude(step=1).update(superseded=True)
+    shown = read_filters(query, run_id=run.pk).apply(OneRun(run).rows())
+    assert sorted(set(shown.values_list("step", flat=True)) & {1, 2}) == found

@@ -10,7 +10,7 @@ from engine.errors import RunDirectoryError
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.resources.telemetry import Number
 from webapp.evaluations.models import Evaluation
-from webapp.runs.models import Alert, Run
+from webapp.runs.models import Alert, Run, SupersededStep
 from webapp.trajectories import services
 from webapp.trajectories.chat import messages_of
 from webapp.trajectories.models import Trajectory
@@ -19,6 +19,7 @@ resource = Resource(tag="Alerts, held-out success and trajectories")
 
 MOST_ALERTS = 1000
 MOST_TRAJECTORIES = 500
+MOST_SUPERSEDED = 500
 MOST_WITH_MESSAGES = 20
 NONE: frozenset[str] = frozenset()
 OF_THE_FILE = frozenset({"messages", "played", "unreadable"})
@@ -70,6 +71,10 @@ class TrajectoryQuery(Fields):
     split: Literal["train", "validation"] | None = Field(default=None, description="Only of this split.")
     success: Literal["0", "1"] | None = Field(default=None, description="Only with or without success.")
     group: Number | None = Field(default=None, description="Only members of this group.")
+    superseded: Literal["0", "1"] = Field(
+        default="0",
+        description="`1` for those of steps that a later attempt repeated, since it resumed from an earlier step.",
+    )
     messages: Literal["0", "1"] = Field(
         default="0", description=f"`1` for the text of each turn too; then at most {MOST_WITH_MESSAGES}."
     )
@@ -99,9 +104,30 @@ class TrajectoryRow(BaseModel):
     turns: int
     response_tokens: int
     stop: str
+    attempt: int
+    superseded: bool = Field(description="Whether a later attempt repeated the step.")
     messages: list[dict[str, str]] | None = Field(default=None, description="With `messages=1`: the whole chat.")
     played: list[TurnText] | None = Field(default=None, description="With `messages=1`: a row for each response.")
     unreadable: str = Field(default="", description="With `messages=1`: why there is no text.")
+
+
+class SupersededRow(BaseModel):
+    attempt: int
+    superseded_by: int = Field(description="The attempt that resumed from an earlier step.")
+    step: int
+    time: float
+    tokens: int
+    seconds: float
+    metrics: dict[str, float]
+
+
+class SupersededList(BaseModel):
+    steps: list[SupersededRow] = Field(description="By attempt and step.")
+    next: int | None = Field(description="The next `after`; null if this is the last page.")
+
+
+class SupersededQuery(Fields):
+    after: Number | None = Field(default=None, description="The `next` of the previous page.")
 
 
 class TrajectoryPage(BaseModel):
@@ -123,6 +149,21 @@ def list_held_out_evaluations(call: Call, run: Run) -> HeldOutList:
     return HeldOutList(evaluations=[_fields(HeldOutRow, row) for row in rows])
 
 
+@resource.get("runs/{run_id}/superseded-steps", route="superseded_steps")
+def list_superseded_steps(call: Call, run: Run, query: SupersededQuery) -> SupersededList:
+    """List the metrics of steps that a later attempt repeated, since it resumed from an earlier step.
+
+    No other endpoint for metrics has them. To page through them, send the `next` of an answer as the next `after`.
+    """
+    rows = run.superseded_steps.order_by("seq").filter(seq__gt=query.after or 0)
+    found = list(rows[: MOST_SUPERSEDED + 1])
+    shown = found[:MOST_SUPERSEDED]
+    return SupersededList(
+        steps=[_fields(SupersededRow, row) for row in shown],
+        next=shown[-1].seq if len(found) > MOST_SUPERSEDED else None,
+    )
+
+
 @resource.get("runs/{run_id}/trajectories")
 def list_trajectories(call: Call, run: Run, query: TrajectoryQuery) -> TrajectoryPage:
     """List recorded trajectories, newest recorded first.
@@ -133,7 +174,9 @@ def list_trajectories(call: Call, run: Run, query: TrajectoryQuery) -> Trajector
     given: dict[str, Any] = {"step": query.step, "split": query.split, "group": query.group, "pk__lt": query.after}
     if query.success is not None:
         given["success"] = query.success == "1"
-    rows = run.trajectories.filter(**{name: value for name, value in given.items() if value is not None})
+    given["superseded"] = query.superseded == "1"
+    recorded = Trajectory.all_attempts.filter(run=run)
+    rows = recorded.filter(**{name: value for name, value in given.items() if value is not None})
     most = min(query.limit, MOST_WITH_MESSAGES) if query.messages == "1" else query.limit
     found = list(rows.order_by("-pk").select_related("run")[: most + 1])
     shown = found[:most]
@@ -162,5 +205,7 @@ def _trajectory(row: Trajectory, *, with_text: bool) -> TrajectoryRow:
     return shown.model_copy(update={"messages": messages_of(record), "played": played})
 
 
-def _fields(model: type[Model], row: Alert | Evaluation | Trajectory, *, without: frozenset[str] = NONE) -> Model:
+def _fields(
+    model: type[Model], row: Alert | Evaluation | SupersededStep | Trajectory, *, without: frozenset[str] = NONE
+) -> Model:
     return model(**{name: getattr(row, name) for name in model.model_fields if name not in without})

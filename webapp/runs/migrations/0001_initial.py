@@ -273,4 +273,23 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('run', 'step'), name='one_row_per_step')],
             },
         ),
+        migrations.CreateModel(
+            name='SupersededStep',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('seq', models.BigIntegerField()),
+                ('attempt', models.PositiveIntegerField()),
+                ('superseded_by', models.PositiveIntegerField()),
+                ('step', models.PositiveIntegerField()),
+                ('time', models.FloatField()),
+                ('tokens', models.BigIntegerField()),
+                ('seconds', models.FloatField()),
+                ('metrics', models.JSONField()),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='superseded_steps', to='runs.run')),
+            ],
+            options={
+                'ordering': ['attempt', 'step'],
+                'constraints': [models.UniqueConstraint(fields=('run', 'seq'), name='one_row_per_superseded_step')],
+            },
+        ),
     ]

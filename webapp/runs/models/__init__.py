@@ -12,6 +12,7 @@ from webapp.runs.models.recorded import (
     RunEvent,
     StepGroups,
     StepMetrics,
+    SupersededStep,
 )
 from webapp.runs.models.run import COLOURS, ID_ALPHABET, Run, new_run_id
 
@@ -31,5 +32,6 @@ __all__ = [
     "RunTag",
     "StepGroups",
     "StepMetrics",
+    "SupersededStep",
     "new_run_id",
 ]

@@ -51,7 +51,7 @@ class RunEvent(models.Model):
 
 
 class StepMetrics(models.Model):
-    """All metrics of one training step. A step that a later attempt repeats replaces the row."""
+    """All metrics of one training step. Where a later attempt repeats the step, the row becomes a `SupersededStep`."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
     seq = models.BigIntegerField()
@@ -71,6 +71,33 @@ class StepMetrics(models.Model):
 
     def __str__(self) -> str:
         return f"step {self.step}"
+
+
+class SupersededStep(models.Model):
+    """The metrics of a step that a later attempt repeated, since it resumed from an earlier one. In no chart."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="superseded_steps")
+    seq = models.BigIntegerField()
+    attempt = models.PositiveIntegerField()
+    superseded_by = models.PositiveIntegerField()  # the attempt that resumed from an earlier step
+    step = models.PositiveIntegerField()
+    time = models.FloatField()
+    tokens = models.BigIntegerField()
+    seconds = models.FloatField()
+    metrics = BulkJSONField()
+
+    class Meta:
+        ordering = ["attempt", "step"]
+        constraints = [models.UniqueConstraint(fields=["run", "seq"], name="one_row_per_superseded_step")]
+
+    def __str__(self) -> str:
+        return f"step {self.step} of attempt {self.attempt}"
+
+    @classmethod
+    def of(cls, row: StepMetrics, *, by: int) -> SupersededStep:
+        """The row of `row`, not yet saved."""
+        same = ("run_id", "seq", "attempt", "step", "time", "tokens", "seconds", "metrics")
+        return cls(superseded_by=by, **{name: getattr(row, name) for name in same})
 
 
 class MetricName(models.Model):

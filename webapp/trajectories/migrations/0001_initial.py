@@ -36,6 +36,8 @@ class Migration(migrations.Migration):
                 ('stop', models.CharField(max_length=20)),
                 ('reason', models.CharField(default='all', max_length=14)),
                 ('removed', models.BooleanField(default=False)),
+                ('attempt', models.PositiveIntegerField(default=1)),
+                ('superseded', models.BooleanField(default=False)),
                 ('file', models.CharField(max_length=200)),
                 ('offset', models.BigIntegerField()),
                 ('length', models.IntegerField()),
@@ -45,7 +47,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'trajectories',
                 'ordering': ['-step', 'split', 'group', 'member'],
                 'indexes': [models.Index(fields=['run', '-step'], name='trajectorie_run_id_cc015e_idx'), models.Index(fields=['run', 'success', '-step'], name='trajectorie_run_id_f34fad_idx'), models.Index(fields=['run', 'kept', '-step'], name='trajectorie_run_id_938fd2_idx'), models.Index(fields=['run', 'seed', 'step'], name='trajectorie_run_id_eab710_idx'), models.Index(fields=['run', 'environment', 'split', 'stop', 'step'], name='trajectorie_run_id_d48dfd_idx'), models.Index(fields=['run', 'id'], name='trajectorie_run_id_30664c_idx'), models.Index(fields=['step', 'id'], name='trajectorie_step_ab6ba5_idx'), models.Index(fields=['environment', 'id'], name='trajectorie_environ_28b912_idx'), models.Index(fields=['seed', 'id'], name='trajectorie_seed_a6b2ba_idx'), models.Index(fields=['episode_return', 'id'], name='trajectorie_episode_bcce54_idx'), models.Index(fields=['turns', 'id'], name='trajectorie_turns_cbe3d0_idx'), models.Index(fields=['response_tokens', 'id'], name='trajectorie_respons_be4a41_idx'), models.Index(fields=['parse_failures', 'id'], name='trajectorie_parse_f_00ede7_idx'), models.Index(fields=['stop', 'id'], name='trajectorie_stop_a4d6df_idx'), models.Index(models.Func(models.F('success'), output_field=models.IntegerField(), template='COALESCE(CAST(%(expressions)s AS integer), -1)'), models.F('id'), name='trajectories_by_success'), models.Index(models.Func(models.F('kept'), output_field=models.IntegerField(), template='COALESCE(CAST(%(expressions)s AS integer), -1)'), models.F('id'), name='trajectories_by_kept'), models.Index(models.Func(models.F('advantage'), output_field=models.FloatField(), template='COALESCE(%(expressions)s, -1e+300)'), models.F('id'), name='trajectories_by_advantage'), models.Index(models.Func(models.F('group_std'), output_field=models.FloatField(), template='COALESCE(%(expressions)s, -1e+300)'), models.F('id'), name='trajectories_by_reward_std'), models.Index(condition=models.Q(('faults__gt', '')), fields=['id'], name='trajectories_with_faults'), models.Index(condition=models.Q(('surplus__gt', 0)), fields=['id'], name='trajectories_with_surplus')],
-                'constraints': [models.UniqueConstraint(fields=('run', 'split', 'step', 'environment', 'group', 'member'), name='one_row_per_trajectory')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('superseded', False)), fields=('run', 'split', 'step', 'environment', 'group', 'member'), name='one_row_per_trajectory')],
             },
         ),
         migrations.CreateModel(
