@@ -79,7 +79,7 @@ PARTS = (
         share=0.1,
         only_real=("--tokens", "1024", "4096"),
         only_tiny=("--tokens", "256"),
-        shown=("chunks", "plain", "trl", "verl"),
+        shown=("chunks", "compiled", "plain", "trl", "verl", "verl_fused"),
     ),
     Part(
         title="sampling, 0.5B, our own sampler",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.head_scores import WAYS
+from benchmarks.head_scores import TITLES
 from benchmarks.scaling.memory import CASES
 from engine.cluster.byte_units import HALF
 from engine.cluster.learner_memory import LearnerMemory
@@ -41,10 +41,13 @@ def _pair(planned: int, measured: int) -> list[str]:
 
 def head_table(file: Path) -> str:
     rows = [
-        [f"{line['tokens']:,}", *(f"{line[way]['bytes'] / MIB:,.0f} MiB, {line[way]['seconds']:.1f} s" for way in WAYS)]
+        [
+            f"{line['tokens']:,}",
+            *(f"{line[way]['bytes'] / MIB:,.0f} MiB, {line[way]['seconds']:.1f} s" for way in TITLES),
+        ]
         for line in _lines(file)
     ]
-    return _table(["tokens", "in chunks (the engine)", "plain", "as TRL defines it", "as verl defines it"], rows)
+    return _table(["tokens", *TITLES.values()], rows)
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

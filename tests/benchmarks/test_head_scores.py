@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
-from benchmarks.head_scores import WAYS, measure
+from benchmarks.head_scores import PACKAGES, ROOT, WAYS, measure, missing, python_of, source
 from engine.policies import linear_scores
 
 
@@ -26,4 +31,26 @@ def test_each_way_agrees_with_the_plain_one(way: str, monkeypatch: pytest.Monkey
 
 
 def test_a_measurement_has_bytes_seconds_and_the_loss() -> None:
-    assert measure("plain", 16, 256).keys() == {"bytes", "seconds", "loss"}
+    assert measure("plain", 16, 256).keys() == {"bytes", "seconds", "loss", "source"}
+
+
+def test_what_is_not_installed_is_named_by_its_formula_or_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.head_scores.ROOT", tmp_path)
+    monkeypatch.setattr("benchmarks.head_scores.installed", lambda package: False)
+    assert (source("chunks"), source("trl"), source("verl")) == ("torch", "formula", "formula")
+    assert python_of("trl") == sys.executable and missing("trl") == ""
+    assert missing("verl_fused") == "It needs verl: make setup-verl."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [way for way in PACKAGES if python_of(way) != sys.executable])
+def test_the_libraries_own_functions_have_the_loss_of_the_plain_way(way: str) -> None:
+    found = {}
+    for name in ("plain", way):
+        command = [python_of(name), "-m", "benchmarks.head_scores", "--tiny", "--tokens", "64", "--only", name]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+        found[name] = json.loads(done.stdout.splitlines()[-1])
+    assert found[way]["loss"] == pytest.approx(found["plain"]["loss"], rel=1e-5)
+    assert found[way]["source"].startswith(PACKAGES[way])
