@@ -26,7 +26,7 @@ from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryTex
 from webapp.updates import publish_run
 from workers.ingestion import of_this_worker
 from workers.lease import Fenced
-from workers.record_problems import ignored_in, lines_refused_at_end, problems_in, save_problems
+from workers.record_problems import lines_refused_at_end, problems_in, save_problems
 from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
@@ -50,7 +50,6 @@ class Bridge:
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
         self.ranges = ranges_of(run)
-        self.rereading = False  # from the beginning: events that are known come again
 
     def has_unread_events(self) -> bool:
         """Whether the file is longer, or shorter, than what was read."""
@@ -75,12 +74,11 @@ class Bridge:
         """Of a run from elsewhere only what was confirmed to its sender."""
         offset = self.run.event_offset
         confirmed = Ingestion.objects.filter(run=self.run).values_list("written_bytes", flat=True).first()
-        mark = bytes.fromhex(self.run.event_mark)
         if confirmed is None:
-            return read_chunk(self.path, offset, mark=mark)
+            return read_chunk(self.path, offset)
         if confirmed <= offset:
             return Chunk(lines=[], start=offset, end=offset)
-        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset), mark=mark)
+        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset))
 
     def ingest(self, chunk: Chunk, *, moves: bool = True, notifies: bool = True) -> None:
         """Stores a chunk. An event that the database does not take is found by halves, and kept as a problem of the
@@ -107,14 +105,13 @@ class Bridge:
         for event in fresh:
             rows.add(event)
         refused = lines_refused_at_end(chunk, self.run.lines_refused)
-        fields = {**rows.fields, "event_offset": chunk.end, "event_mark": chunk.mark.hex(), "lines_refused": refused}
-        rereading = self.rereading or chunk.start == 0
-        problems = [*problems_in(self.run, chunk), *ignored_in(self.run, chunk, fresh, rereading=rereading)]
+        fields = {**rows.fields, "event_offset": chunk.end, "lines_refused": refused}
+        problems = list(problems_in(self.run, chunk))
         names = {name for row in rows.steps.values() for name in row.metrics} - self.names
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
-            save_problems(self.run, problems, notifies=notifies)
+            save_problems(self.run, problems)
             ranges = self._measure(rows, names)
             if notifies:
                 plan(self.run, rows.alerts)
@@ -128,7 +125,6 @@ class Bridge:
         self.names |= names
         self.ranges |= ranges
         self.attempt = fresh[-1].attempt if fresh else self.attempt
-        self.rereading = rereading and not fresh
 
     def _measure(self, rows: Rows, names: set[str]) -> Ranges:
         """Writes what the list of runs shows of metrics; returns what is new."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.events import Event
-from webapp.alerts.run_events import plan_record_damaged
 from webapp.runs.models import RecordProblem, Run
 from workers.tail import Chunk, Line
 
@@ -16,13 +14,9 @@ Kind = RecordProblem.Kind
 
 def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
     """`run` as it was before the chunk."""
-    if chunk.shorter or chunk.replaced:
-        what = "it has fewer" if chunk.shorter else "they are others"
-        reason = (
-            f"The file was cut or replaced: {run.event_offset} bytes of it had been read, and now {what}. Rows up to "
-            f"event {run.last_seq} stayed as they were."
-        )
-        yield RecordProblem(run=run, kind=Kind.REPLACED, offset=run.event_offset, reason=reason)
+    if chunk.shorter:
+        reason = f"The file was cut or replaced: {run.event_offset} bytes of it had been read, and now it has fewer."
+        yield RecordProblem(run=run, kind=Kind.SHORTER, offset=run.event_offset, reason=reason)
     offset, seq, unread = chunk.start, run.last_seq, run.lines_refused
     for line in chunk.lines:
         if line.event is None:
@@ -36,43 +30,18 @@ def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
         offset = line.end
 
 
-def ignored_in(run: Run, chunk: Chunk, stored: list[Event], *, rereading: bool) -> Iterator[RecordProblem]:
-    """The events of the chunk that are not `stored`, as one problem: their numbers were known, or another engine had
-    replaced theirs. When the file is read again from its beginning, known events before the first new one are none."""
-    kept = {id(event) for event in stored}
-    started, ignored, offset = not rereading, list[tuple[int, Event]](), chunk.start
-    for line in chunk.lines:
-        if line.event is not None:
-            started = started or id(line.event) in kept
-            if started and id(line.event) not in kept:
-                ignored.append((offset, line.event))
-        offset = line.end
-    if ignored:
-        at, first = ignored[0]
-        reason = (
-            f"{len(ignored)} event{'s' if len(ignored) > 1 else ''} not stored, since newer ones came before. The "
-            f"first has number {first.seq}, of attempt {first.attempt}. Another engine may have written to this file."
-        )
-        yield RecordProblem(run=run, kind=Kind.IGNORED, offset=at, reason=reason)
-
-
 def lines_refused_at_end(chunk: Chunk, before: int) -> int:
     """Lines without an event since the newest event. Each of them may have been the event of a missing number."""
     last = max((index for index, line in enumerate(chunk.lines) if line.event is not None), default=None)
     return before + len(chunk.lines) if last is None else len(chunk.lines) - last - 1
 
 
-def save_problems(run: Run, problems: list[RecordProblem], *, notifies: bool) -> None:
-    """Each once, however often its lines are read, and only so many that damage without end fills no database. People
-    are notified of the first of each kind."""
+def save_problems(run: Run, problems: list[RecordProblem]) -> None:
+    """Each once, however often its lines are read, and only so many that damage without end fills no database."""
     if not problems:
         return
-    known = set(run.record_problems.values_list("kind", flat=True).distinct())
     room = max(0, MOST_PROBLEMS - run.record_problems.count())
     RecordProblem.objects.bulk_create(problems[:room], ignore_conflicts=True)
-    new = {problem.kind: problem for problem in reversed(problems) if problem.kind not in known}
-    if notifies and new:
-        plan_record_damaged(run, " ".join(f"{problem.reason.rstrip('.')}." for problem in reversed(new.values())))
 
 
 class Lag:

@@ -203,7 +203,7 @@ class Supervisor:
         lasts = self.lag.observe(recorded, stored, now=now)
         of_this_worker.observe(self.run.pk, Behind(max(0, recorded - stored), self.lag.duration(now)))
         if lasts:
-            save_problems(self.run, [behind(self.run, recorded)], notifies=True)
+            save_problems(self.run, [behind(self.run, recorded)])
 
     def _evidence(self, alive: Liveness) -> Evidence:
         return Evidence(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from engine.event_lines import verified, why_refused
 from engine.events import EVENT, Event, TrajectoriesRecorded
@@ -19,7 +18,6 @@ LONGEST_REASON = 500
 ABSENT = (FileNotFoundError, NotADirectoryError)
 # PostgreSQL refuses NUL in text and JSON; output of a model or an environment may contain it.
 NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
-MARK_BYTES = 32  # the last ones of a line, with its checksum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +32,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Complete lines from byte `start` to byte `end`. `shorter`: the file has fewer bytes than were read before;
-    `replaced`: it has others. `mark`: its last bytes, by which the next reading knows the file again."""
+    """Complete lines from byte `start` to byte `end`. `shorter`: the file has fewer bytes than were read before."""
 
     lines: list[Line]
     start: int
     end: int
     shorter: bool = False
-    replaced: bool = False
-    mark: bytes = b""
 
     @property
     def events(self) -> list[Event]:
@@ -53,8 +48,8 @@ class Chunk:
         middle = len(self.lines) // 2
         first, second = self.lines[:middle], self.lines[middle:]
         return [
-            replace(self, lines=first, end=first[-1].end, mark=_mark(first[-1].text + b"\n")),
-            replace(self, lines=second, start=first[-1].end, shorter=False, replaced=False),
+            replace(self, lines=first, end=first[-1].end),
+            replace(self, lines=second, start=first[-1].end, shorter=False),
         ]
 
     def refused(self, reason: str) -> Chunk:
@@ -62,50 +57,33 @@ class Chunk:
         return replace(self, lines=[replace(line, event=None, refused=reason) for line in self.lines])
 
 
-def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES, *, mark: bytes = b"") -> Chunk:
+def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
     """The next complete lines after `offset`: about `limit` bytes, and at least one line if one is complete.
 
-    A file that is shorter than `offset`, or does not have `mark` before it, was cut or replaced: it is read again from
-    the beginning, and events with a known `seq` have no effect.
+    A file that is shorter than `offset` was truncated or replaced: it is read again from the beginning, and events with
+    a known `seq` have no effect.
     """
     try:
         file = path.open("rb")
     except ABSENT:
-        return Chunk(lines=[], start=offset, end=offset, mark=mark)
+        return Chunk(lines=[], start=offset, end=offset)
     with file:
         shorter = file.seek(0, 2) < offset
-        replaced = not shorter and not _has(file, mark, offset)
-        if shorter or replaced:
-            log.warning("%s was cut or replaced after it was read; reading it again", path)
-            offset, mark = 0, b""
+        if shorter:
+            log.warning("%s is shorter than what was read; reading it again", path)
+            offset = 0
         file.seek(offset)
         data = file.read(limit)
         if b"\n" not in data and len(data) == limit:
             data += file.readline(LONGEST_LINE)
     whole = data[: data.rfind(b"\n") + 1]
     if not whole and len(data) > LONGEST_LINE:
-        lines, end, mark = [_endless(data, offset)], offset + len(data), _mark(data)
-    else:
-        lines, end = _parsed(whole, offset)
-        mark = _mark(whole[: end - offset]) or mark
-    return Chunk(lines=lines, start=offset, end=end, shorter=shorter, replaced=replaced, mark=mark)
+        return Chunk(lines=[_endless(data, offset)], start=offset, end=offset + len(data), shorter=shorter)
+    return _parsed(whole, offset, shorter=shorter)
 
 
-def _has(file: BinaryIO, mark: bytes, offset: int) -> bool:
-    """Whether `mark` is before `offset`; at the beginning of the file there is none."""
-    if offset < len(mark):
-        return True
-    file.seek(offset - len(mark))
-    return file.read(len(mark)) == mark
-
-
-def _mark(text: bytes) -> bytes:
-    return text[-MARK_BYTES:]
-
-
-def _parsed(whole: bytes, offset: int) -> tuple[list[Line], int]:
-    """Lines, and where they end: before the next trajectory file, since reading one takes a while, and curves need not
-    wait for it."""
+def _parsed(whole: bytes, offset: int, *, shorter: bool) -> Chunk:
+    """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
     lines: list[Line] = []
     end, events = offset, 0
     for text in whole.split(b"\n")[:-1]:
@@ -114,7 +92,7 @@ def _parsed(whole: bytes, offset: int) -> tuple[list[Line], int]:
             break
         lines.append(line)
         end, events = line.end, events + (line.event is not None)
-    return lines, end
+    return Chunk(lines=lines, start=offset, end=end, shorter=shorter)
 
 
 def _endless(data: bytes, offset: int) -> Line:

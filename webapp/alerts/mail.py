@@ -11,8 +11,6 @@ from django.core.mail import EmailMessage
 from webapp.alerts.webhooks import Answer
 from webapp.visible_text import visible
 
-DAMAGED = ("has a damaged record", "damaged record")
-
 
 def mail_is_configured() -> bool:
     return bool(settings.EMAIL_HOST)
@@ -53,16 +51,15 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
 
 
 def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
-    run, name = data["run"], event.removeprefix("run.")
-    did, what = DAMAGED if name == "record_damaged" else (name, name)
+    run, done = data["run"], event.removeprefix("run.")
     lines = [
-        f"{run['name']} {did} at step {data['step']} of {run['total_steps']}.",
+        f"{run['name']} {done} at step {data['step']} of {run['total_steps']}.",
         *(data[name] for name in ("reason", "remedy") if data[name]),
         "",
         *_verdict(data["verdict"]),
         f"Run: {data['url']}",
     ]
-    return _mail(" ".join(f"{what}: {run['name']}".split()), lines)
+    return _mail(" ".join(f"{done}: {run['name']}".split()), lines)
 
 
 def _about_ending(event: str, data: dict[str, Any]) -> tuple[str, str]:

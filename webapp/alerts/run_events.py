@@ -1,20 +1,18 @@
-"""Messages about a run that starts or ends, or whose record is damaged, planned in the transaction that says so."""
+"""Messages about a run that starts or ends, planned in the transaction that moves it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
 
 from webapp.alerts.audience import audience, channels_of, new_delivery
 from webapp.alerts.deliveries import dispatch_deliveries
-from webapp.alerts.models import SEVERITIES, Delivery, NotificationSettings, RunEvents
+from webapp.alerts.models import Delivery, RunEvents
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
-STARTED, FAILED, DAMAGED = "run.started", "run.failed", "run.record_damaged"
-CRITICAL = SEVERITIES.index("critical")
+STARTED, FAILED = "run.started", "run.failed"
 EVENTS: dict[str, str] = {
     RunState.STARTING: STARTED,
     RunState.FINISHED: "run.finished",
@@ -29,22 +27,17 @@ def plan_run_event(run: Run, target: RunState, **_: Any) -> None:
     event = EVENTS.get(target)
     if event is None:
         return
-    wanting = [chosen for chosen in audience(run) if _wants(chosen.run_events, event)]
-    _plan(run, wanting, event, state=str(target), reason=run.state_reason, remedy=run.state_remedy)
-
-
-def plan_record_damaged(run: Run, reason: str) -> None:
-    """For those who are notified of critical alerts."""
-    wanting = [chosen for chosen in audience(run) if SEVERITIES.index(chosen.least_severity) <= CRITICAL]
-    remedy = f"The run's page lists what is damaged. manage.py rebuild_run {run.pk} makes the rows from the file again."
-    _plan(run, wanting, DAMAGED, state=str(run.state), reason=reason, remedy=remedy)
-
-
-def _plan(run: Run, wanting: Iterable[NotificationSettings], event: str, **detail: str) -> None:
-    now = {**detail, "step": run.step, "attempt": run.attempt}
+    detail = {
+        "state": str(target),
+        "reason": run.state_reason,
+        "remedy": run.state_remedy,
+        "step": run.step,
+        "attempt": run.attempt,
+    }
     rows = [
-        new_delivery(chosen.user, channel, address, run=run, event=event, detail=now)
-        for chosen in wanting
+        new_delivery(chosen.user, channel, address, run=run, event=event, detail=detail)
+        for chosen in audience(run)
+        if _wants(chosen.run_events, event)
         for channel, address in channels_of(chosen)
     ]
     if rows:

@@ -208,8 +208,7 @@ class RecordProblem(models.Model):
     class Kind(models.TextChoices):
         LINE = "line", "Unreadable line"
         GAP = "gap", "Missing events"
-        REPLACED = "replaced", "File cut or replaced"
-        IGNORED = "ignored", "Events not stored"
+        SHORTER = "shorter", "File cut or replaced"
         BEHIND = "behind", "Events not in the file"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="record_problems")

@@ -98,7 +98,6 @@ class Run(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
 
     event_offset = models.BigIntegerField(default=0)  # bytes of events.jsonl already in rows
-    event_mark = models.CharField(max_length=64, blank=True, default="")  # the last of these bytes, in hexadecimal
     last_seq = models.BigIntegerField(default=0)
     lines_refused = models.PositiveIntegerField(default=0)  # lines of events.jsonl after that event that are no events
     step = models.PositiveIntegerField(default=0)
