@@ -26,7 +26,7 @@ from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryTex
 from webapp.updates import publish_run
 from workers.ingestion import of_this_worker
 from workers.lease import Fenced
-from workers.record_problems import lines_refused_at_end, problems_in, save_problems
+from workers.record_problems import gone, is_gone, lines_refused_at_end, problems_in, save_problems
 from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
@@ -50,6 +50,7 @@ class Bridge:
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
         self.ranges = ranges_of(run)
+        self.reported_gone = False
 
     def has_unread_events(self) -> bool:
         """Whether the file is longer, or shorter, than what was read."""
@@ -65,20 +66,26 @@ class Bridge:
         default with `moves`. `seconds`: no chunk is begun after as many.
         """
         advanced, until = False, time.monotonic() + seconds
-        while (not advanced or time.monotonic() < until) and (chunk := self._next_chunk()).end != self.run.event_offset:
+        while not advanced or time.monotonic() < until:
+            chunk = self._next_chunk()
+            if chunk.end == self.run.event_offset and not chunk.replaced:
+                break
             self.ingest(chunk, moves=moves, notifies=moves if notifies is None else notifies)
             advanced = True
+        if self.run.event_offset and not self.reported_gone and is_gone(self.path):
+            self.reported_gone = True
+            save_problems(self.run, [gone(self.run)], notifies=moves if notifies is None else notifies)
         return advanced
 
     def _next_chunk(self) -> Chunk:
         """Of a run from elsewhere only what was confirmed to its sender."""
-        offset = self.run.event_offset
+        offset, tail = self.run.event_offset, self.run.event_tail
         confirmed = Ingestion.objects.filter(run=self.run).values_list("written_bytes", flat=True).first()
         if confirmed is None:
-            return read_chunk(self.path, offset)
+            return read_chunk(self.path, offset, tail=tail)
         if confirmed <= offset:
             return Chunk(lines=[], start=offset, end=offset)
-        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset))
+        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset), tail=tail)
 
     def ingest(self, chunk: Chunk, *, moves: bool = True, notifies: bool = True) -> None:
         """Stores a chunk. An event that the database does not take is found by halves, and kept as a problem of the
@@ -105,13 +112,13 @@ class Bridge:
         for event in fresh:
             rows.add(event)
         refused = lines_refused_at_end(chunk, self.run.lines_refused)
-        fields = {**rows.fields, "event_offset": chunk.end, "lines_refused": refused}
+        fields = {**rows.fields, "event_offset": chunk.end, "event_tail": chunk.tail, "lines_refused": refused}
         problems = list(problems_in(self.run, chunk))
         names = {name for row in rows.steps.values() for name in row.metrics} - self.names
         with transaction.atomic():
             self._advance(fields)
             _save(rows)
-            save_problems(self.run, problems)
+            save_problems(self.run, problems, notifies=notifies)
             ranges = self._measure(rows, names)
             if notifies:
                 plan(self.run, rows.alerts)

@@ -38,8 +38,8 @@ def rebuild(run_id: str) -> Run:
         for rows in (RunEvent, Checkpoint, Alert, RecordProblem):
             rows.objects.filter(run=run).delete()
         blank = {
-            "event_offset": 0, "last_seq": 0, "lines_refused": 0, "step": 0, "phase": "", "tokens": 0, "seconds": 0.0,
-            "metrics": {}, "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "",
+            "event_offset": 0, "event_tail": "", "last_seq": 0, "lines_refused": 0, "step": 0, "phase": "", "tokens": 0,
+            "seconds": 0.0, "metrics": {}, "verdict": {}, "started_at": None, "last_progress": None, "lease_holder": "",
             "lease_expires": None,
         }  # fmt: skip
         Run.objects.filter(pk=run_id, epoch=epoch).update(**blank)

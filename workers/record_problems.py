@@ -1,22 +1,36 @@
-"""What is wrong with the record of a run: lines that are no events, events that are missing, a file that was cut."""
+"""What is wrong with the record of a run: lines that are no events, events that are missing, a file that was cut,
+replaced or deleted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
+from engine.events import Event
+from webapp.alerts.run_events import plan_record_damaged
 from webapp.runs.models import RecordProblem, Run
-from workers.tail import Chunk, Line
+from workers.tail import LONGEST_LINE, Chunk, Line
 
 MOST_PROBLEMS = 1000  # of a run that are kept
 MOST_CHARACTERS = 2000  # of a line
+MOST_COUNTED = 10_000_000  # events of a run whose numbers are compared with the file
+MOST_RANGES = 5
+SEQ = re.compile(rb'"seq":\s*(\d{1,18})\b')
 Kind = RecordProblem.Kind
+NOTIFIED = frozenset({Kind.GAP, Kind.SHORTER, Kind.GONE, Kind.CONFLICT, Kind.BEHIND})
 
 
 def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
     """`run` as it was before the chunk."""
-    if chunk.shorter:
-        reason = f"The file was cut or replaced: {run.event_offset} bytes of it had been read, and now it has fewer."
-        yield RecordProblem(run=run, kind=Kind.SHORTER, offset=run.event_offset, reason=reason)
+    if chunk.replaced:
+        yield _replaced(run)
+    if others := _under_known_numbers(run, chunk.events):
+        reason = (
+            f"{_named(others)} came again with other contents, and the second ones are ignored: the file was replaced, "
+            "or its numbering began again."
+        )
+        yield RecordProblem(run=run, kind=Kind.CONFLICT, offset=chunk.start, reason=reason)
     offset, seq, unread = chunk.start, run.last_seq, run.lines_refused
     for line in chunk.lines:
         if line.event is None:
@@ -36,10 +50,16 @@ def lines_refused_at_end(chunk: Chunk, before: int) -> int:
     return before + len(chunk.lines) if last is None else len(chunk.lines) - last - 1
 
 
-def save_problems(run: Run, problems: list[RecordProblem]) -> None:
-    """Each once, however often its lines are read, and only so many that damage without end fills no database."""
+def save_problems(run: Run, problems: list[RecordProblem], *, notifies: bool = True) -> None:
+    """Each once, however often its lines are read, and only so many that damage without end fills no database. People
+    are notified of the first of each kind by which events may be lost."""
     if not problems:
         return
+    if notifies:
+        known = set(run.record_problems.order_by().values_list("kind", flat=True).distinct())
+        first = {str(one.kind): one for one in reversed(problems) if one.kind in NOTIFIED - known}
+        for problem in first.values():
+            plan_record_damaged(run, problem.reason)
     room = max(0, MOST_PROBLEMS - run.record_problems.count())
     RecordProblem.objects.bulk_create(problems[:room], ignore_conflicts=True)
 
@@ -75,6 +95,71 @@ def behind(run: Run, recorded: int) -> RecordProblem:
         "the engine writes: stop the run and resume it from its newest checkpoint."
     )
     return RecordProblem(run=run, kind=Kind.BEHIND, offset=run.event_offset, reason=reason)
+
+
+def is_gone(path: Path) -> bool:
+    """Whether the file was deleted. If its directory is gone too, a disk may be missing for a while."""
+    return not path.exists() and path.parent.is_dir()
+
+
+def gone(run: Run) -> RecordProblem:
+    reason = (
+        f"The file was deleted: {run.event_offset} bytes of it had been read. Events 1 to {run.last_seq} are only in "
+        "the database. An engine that still runs writes into the deleted file: stop the run and resume it from its "
+        "newest checkpoint."
+    )
+    return RecordProblem(run=run, kind=Kind.GONE, offset=run.event_offset, reason=reason)
+
+
+def _replaced(run: Run) -> RecordProblem:
+    missing = _missing_in(run.directory / "events.jsonl", run.last_seq)
+    rest = f"{_named(missing)} can only be in the database." if missing else "No number of an event is missing in it."
+    reason = (
+        f"The file was cut or replaced: {run.event_offset} bytes of it had been read, and it has others now. {rest}"
+    )
+    return RecordProblem(run=run, kind=Kind.SHORTER, offset=run.event_offset, reason=reason)
+
+
+def _missing_in(path: Path, last: int) -> list[int]:
+    """Numbers up to `last` that no line of the file has."""
+    last = min(last, MOST_COUNTED)
+    found = bytearray(last + 1)
+    with path.open("rb") as file:
+        while line := file.readline(LONGEST_LINE):
+            if (match := SEQ.search(line)) and 0 < (seq := int(match[1])) <= last:
+                found[seq] = 1
+    return [seq for seq in range(1, last + 1) if not found[seq]]
+
+
+def _under_known_numbers(run: Run, events: list[Event]) -> list[int]:
+    """Numbers of events that other events had before: in rows, or in the same chunk."""
+    first: dict[int, Event] = {}
+    others = {event.seq for event in events if first.setdefault(event.seq, event) != event}
+    known = {seq: event for seq, event in first.items() if seq <= run.last_seq}
+    if known:
+        span = {"seq__gte": min(known), "seq__lte": max(known)}
+        rows = list(run.events.filter(**span).values_list("seq", "kind", "attempt", "step", "time"))
+        steps = run.steps.filter(**span).values_list("seq", "attempt", "step", "time")
+        rows += [(seq, "step_completed", attempt, step, time) for seq, attempt, step, time in steps]
+        others |= {row[0] for row in rows if row[0] in known and row != _row_of(known[row[0]])}
+    return sorted(others)
+
+
+def _row_of(event: Event) -> tuple[int, str, int, int, float]:
+    return event.seq, event.kind, event.attempt, event.step, event.time
+
+
+def _named(numbers: list[int]) -> str:
+    """Sorted numbers of events, such as `Events 3 to 7, 9`; of one `Event 3`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    texts = [str(low) if low == high else f"{low} to {high}" for low, high in ranges[:MOST_RANGES]]
+    more = [f"and {len(ranges) - MOST_RANGES} more ranges"] if len(ranges) > MOST_RANGES else []
+    return ("Event " if len(numbers) == 1 else "Events ") + ", ".join([*texts, *more])
 
 
 def _shown(line: Line) -> str:

@@ -205,6 +205,12 @@ class Supervisor:
         if lasts:
             save_problems(self.run, [behind(self.run, recorded)])
 
+    def _compare_with_heartbeat(self) -> None:
+        """Of an engine that has ended: what it recorded and is in no file."""
+        self.pulse.poll()
+        if (recorded := self.pulse.recorded()) > self.run.last_seq + self.run.lines_refused:
+            save_problems(self.run, [behind(self.run, recorded)])
+
     def _evidence(self, alive: Liveness) -> Evidence:
         return Evidence(
             liveness=alive,
@@ -250,6 +256,7 @@ class Supervisor:
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
         self.bridge.drain()
+        self._compare_with_heartbeat()
         self.run.refresh_from_db(fields=["requested", "state", "pruned", "preempted"])
         status = engine.exit_status()
         killer = self.memory_killer.report_on(engine.identity, status)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from engine.event_lines import verified, why_refused
 from engine.events import EVENT, Event, TrajectoriesRecorded
@@ -15,6 +17,7 @@ log = logging.getLogger(__name__)
 CHUNK_BYTES = 4 << 20
 LONGEST_LINE = 64 << 20
 LONGEST_REASON = 500
+LONGEST_TAIL = 256
 ABSENT = (FileNotFoundError, NotADirectoryError)
 # PostgreSQL refuses NUL in text and JSON; output of a model or an environment may contain it.
 NUL_ESCAPE, REPLACEMENT_ESCAPE = rb"\u0000", rb"\ufffd"
@@ -32,12 +35,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Complete lines from byte `start` to byte `end`. `shorter`: the file has fewer bytes than were read before."""
+    """Complete lines from byte `start` to byte `end`. `replaced`: the file does not begin with what was read before."""
 
     lines: list[Line]
     start: int
     end: int
-    shorter: bool = False
+    replaced: bool = False
+
+    @property
+    def tail(self) -> str:
+        """By which to see later whether the file still has these lines; empty without any."""
+        return tail_of(self.lines[-1].text[-LONGEST_TAIL:]) if self.lines else ""
 
     @property
     def events(self) -> list[Event]:
@@ -49,7 +57,7 @@ class Chunk:
         first, second = self.lines[:middle], self.lines[middle:]
         return [
             replace(self, lines=first, end=first[-1].end),
-            replace(self, lines=second, start=first[-1].end, shorter=False),
+            replace(self, lines=second, start=first[-1].end, replaced=False),
         ]
 
     def refused(self, reason: str) -> Chunk:
@@ -57,20 +65,25 @@ class Chunk:
         return replace(self, lines=[replace(line, event=None, refused=reason) for line in self.lines])
 
 
-def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
+def tail_of(text: bytes) -> str:
+    """Number of bytes and CRC-32 of the end of a line, without its line break."""
+    return f"{len(text)}:{zlib.crc32(text):08x}"
+
+
+def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES, *, tail: str = "") -> Chunk:
     """The next complete lines after `offset`: about `limit` bytes, and at least one line if one is complete.
 
-    A file that is shorter than `offset` was truncated or replaced: it is read again from the beginning, and events with
-    a known `seq` have no effect.
+    A file that is shorter than `offset`, or whose line before it does not end in `tail`, was cut or replaced: it is
+    read again from the beginning, and events with a known `seq` have no effect.
     """
     try:
         file = path.open("rb")
     except ABSENT:
         return Chunk(lines=[], start=offset, end=offset)
     with file:
-        shorter = file.seek(0, 2) < offset
-        if shorter:
-            log.warning("%s is shorter than what was read; reading it again", path)
+        replaced = not _has(file, offset, tail)
+        if replaced:
+            log.warning("%s does not begin with what was read; reading it again", path)
             offset = 0
         file.seek(offset)
         data = file.read(limit)
@@ -78,11 +91,27 @@ def read_chunk(path: Path, offset: int, limit: int = CHUNK_BYTES) -> Chunk:
             data += file.readline(LONGEST_LINE)
     whole = data[: data.rfind(b"\n") + 1]
     if not whole and len(data) > LONGEST_LINE:
-        return Chunk(lines=[_endless(data, offset)], start=offset, end=offset + len(data), shorter=shorter)
-    return _parsed(whole, offset, shorter=shorter)
+        return Chunk(lines=[_endless(data, offset)], start=offset, end=offset + len(data), replaced=replaced)
+    return _parsed(whole, offset, replaced=replaced)
 
 
-def _parsed(whole: bytes, offset: int, *, shorter: bool) -> Chunk:
+def _has(file: BinaryIO, offset: int, tail: str) -> bool:
+    """Whether the file still has what was read of it."""
+    if file.seek(0, 2) < offset:
+        return False
+    if not offset or not tail:
+        return True
+    length = int(tail.partition(":")[0])
+    # a part of a line without an end has no line break after it
+    return any(_read(file, offset - length - after, length) == tail for after in (1, 0) if offset >= length + after)
+
+
+def _read(file: BinaryIO, start: int, length: int) -> str:
+    file.seek(start)
+    return tail_of(file.read(length))
+
+
+def _parsed(whole: bytes, offset: int, *, replaced: bool) -> Chunk:
     """Up to the next trajectory file: reading one takes a while, and curves need not wait for it."""
     lines: list[Line] = []
     end, events = offset, 0
@@ -92,7 +121,7 @@ def _parsed(whole: bytes, offset: int, *, shorter: bool) -> Chunk:
             break
         lines.append(line)
         end, events = line.end, events + (line.event is not None)
-    return Chunk(lines=lines, start=offset, end=end, shorter=shorter)
+    return Chunk(lines=lines, start=offset, end=end, replaced=replaced)
 
 
 def _endless(data: bytes, offset: int) -> Line:

@@ -147,9 +147,15 @@ class StandIn:
         sys.exit(1)
 
     def emit(self, kind: str, **fields: object) -> None:
-        self.seq += 1
-        head = {"seq": self.seq, "time": time.time(), "attempt": self.attempt, "epoch": self.epoch, "step": self.step}
+        head = {
+            "seq": self.seq + 1,
+            "time": time.time(),
+            "attempt": self.attempt,
+            "epoch": self.epoch,
+            "step": self.step,
+        }
         self.events.write(json.dumps({"kind": kind, **head, **fields}).encode() + b"\n")
+        self.seq += 1
 
     def _change_phase(self, phase: str) -> None:
         self.phase = phase

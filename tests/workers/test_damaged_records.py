@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
+from webapp.alerts.deliveries import message_of
+from webapp.alerts.mail import as_text
+from webapp.alerts.models import Delivery, NotificationSettings
 from webapp.runs.models import Run
 from workers.bridge import Bridge
 from workers.rebuilding import rebuild
@@ -113,6 +117,94 @@ def test_a_file_that_was_cut_is_noticed_and_its_rows_stay(run: Run) -> None:
     assert kind == "shorter"
     assert "The file was cut or replaced" in reason
     assert run.steps.count() == 2
+
+
+def only(run: Run, kind: str) -> str:
+    (reason,) = [reason for found, reason in problems(run) if found == kind]
+    return reason
+
+
+def test_a_file_that_was_cut_and_written_on_beyond_what_was_read_is_noticed(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    for number in (1, 2, 3):
+        record.step(number)
+    bridge = Bridge(run, 1)
+    bridge.drain()  # events 1 to 4
+    lines = record.path.read_bytes().splitlines(keepends=True)
+    record.path.write_bytes(b"".join(lines[:2]))
+    for number in (4, 5, 6, 7):
+        record.step(number)
+    assert record.path.stat().st_size > run.event_offset
+    bridge.drain()
+    assert only(run, "shorter").endswith("Events 3 to 4 can only be in the database.")
+    assert [kind for kind, _ in problems(run)] == ["shorter"]
+    assert list(run.steps.values_list("step", flat=True)) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_another_file_of_the_same_length_is_noticed(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    bridge = Bridge(run, 1)
+    bridge.drain()
+    other = record.path.with_name("other")
+    other.write_bytes(record.path.read_bytes().replace(b"0.1", b"0.9").replace(b"1002.0", b"1003.0"))
+    other.replace(record.path)
+    assert record.path.stat().st_size == run.event_offset
+    bridge.drain()
+    assert "No number of an event is missing in it" in only(run, "shorter")
+    assert only(run, "conflict").startswith("Event 2 came again with other contents")
+    assert run.steps.get().metrics == {"reward/mean": 0.1}
+    bridge.drain()
+    assert len(problems(run)) == 2
+
+
+def test_numbering_that_begins_again_is_noticed(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    Bridge(run, 1).drain()
+    write(run, step(1, 7, attempt=2), step(2, 8, attempt=2))
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert only(run, "conflict").startswith("Events 1 to 2 came again with other contents")
+
+
+def test_lines_that_come_again_unchanged_are_no_problem(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    Bridge(run, 1).drain()
+    again = record.path.read_bytes()
+    with record.path.open("ab") as file:
+        file.write(again + again)
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert problems(run) == []
+
+
+def test_a_deleted_file_is_noticed_once_and_people_are_notified_once(run: Run, admin_user: User) -> None:
+    NotificationSettings.objects.create(user=admin_user, email="ada@example.org", email_on=True)
+    record = Record(run)
+    record.started()
+    record.step(1)
+    Bridge(run, 1).drain()
+    record.path.unlink()
+    for _ in range(2):
+        Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert "Events 1 to 2 are only in the database" in only(run, "gone")
+    delivery = Delivery.objects.get()
+    subject, body = as_text(message_of(delivery))
+    assert subject == "Starboard: record damaged: calm-otter-12"
+    assert f"manage.py rebuild_run {run.pk}" in body
+
+
+def test_a_directory_that_is_away_is_no_deleted_file(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    Bridge(run, 1).drain()
+    run.directory.rename(run.directory.with_name("away"))
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert problems(run) == []
 
 
 def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:

@@ -51,7 +51,7 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
 
 
 def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
-    run, done = data["run"], event.removeprefix("run.")
+    run, done = data["run"], event.removeprefix("run.").replace("_", " ")
     lines = [
         f"{run['name']} {done} at step {data['step']} of {run['total_steps']}.",
         *(data[name] for name in ("reason", "remedy") if data[name]),

@@ -1,4 +1,4 @@
-"""Messages about a run that starts or ends, planned in the transaction that moves it."""
+"""Messages about a run that starts or ends, or whose record is damaged, planned in the transaction that finds it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from django.db import transaction
 
 from webapp.alerts.audience import audience, channels_of, new_delivery
 from webapp.alerts.deliveries import dispatch_deliveries
-from webapp.alerts.models import Delivery, RunEvents
+from webapp.alerts.models import SEVERITIES, Delivery, RunEvents
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
 STARTED, FAILED = "run.started", "run.failed"
+RECORD_DAMAGED, RECORD_SEVERITY = "run.record_damaged", "critical"
 EVENTS: dict[str, str] = {
     RunState.STARTING: STARTED,
     RunState.FINISHED: "run.finished",
@@ -38,6 +39,22 @@ def plan_run_event(run: Run, target: RunState, **_: Any) -> None:
         new_delivery(chosen.user, channel, address, run=run, event=event, detail=detail)
         for chosen in audience(run)
         if _wants(chosen.run_events, event)
+        for channel, address in channels_of(chosen)
+    ]
+    if rows:
+        Delivery.objects.bulk_create(rows)
+        transaction.on_commit(dispatch_deliveries)
+
+
+def plan_record_damaged(run: Run, reason: str) -> None:
+    """Events of the run may be lost. Notified are those whom a critical alert would reach."""
+    remedy = f"manage.py rebuild_run {run.pk} makes the rows from the file again; rows that it no longer has are lost."
+    detail = {"state": str(run.state), "reason": reason, "remedy": remedy, "step": run.step, "attempt": run.attempt}
+    rank = SEVERITIES.index(RECORD_SEVERITY)
+    rows = [
+        new_delivery(chosen.user, channel, address, run=run, event=RECORD_DAMAGED, detail=detail)
+        for chosen in audience(run)
+        if rank >= SEVERITIES.index(chosen.least_severity)
         for channel, address in channels_of(chosen)
     ]
     if rows:

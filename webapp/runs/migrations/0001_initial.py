@@ -60,6 +60,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('archived_at', models.DateTimeField(blank=True, null=True)),
                 ('event_offset', models.BigIntegerField(default=0)),
+                ('event_tail', models.CharField(blank=True, default='', max_length=12)),
                 ('last_seq', models.BigIntegerField(default=0)),
                 ('lines_refused', models.PositiveIntegerField(default=0)),
                 ('step', models.PositiveIntegerField(default=0)),
@@ -189,7 +190,7 @@ class Migration(migrations.Migration):
             name='RecordProblem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('line', 'Unreadable line'), ('gap', 'Missing events'), ('shorter', 'File cut or replaced'), ('behind', 'Events not in the file')], max_length=10)),
+                ('kind', models.CharField(choices=[('line', 'Unreadable line'), ('gap', 'Missing events'), ('shorter', 'File cut or replaced'), ('gone', 'File deleted'), ('conflict', 'Other events under known numbers'), ('behind', 'Events not in the file')], max_length=10)),
                 ('offset', models.BigIntegerField()),
                 ('reason', models.TextField()),
                 ('line', models.TextField(blank=True, default='')),

@@ -209,6 +209,8 @@ class RecordProblem(models.Model):
         LINE = "line", "Unreadable line"
         GAP = "gap", "Missing events"
         SHORTER = "shorter", "File cut or replaced"
+        GONE = "gone", "File deleted"
+        CONFLICT = "conflict", "Other events under known numbers"
         BEHIND = "behind", "Events not in the file"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="record_problems")

@@ -98,6 +98,7 @@ class Run(models.Model):
     archived_at = models.DateTimeField(null=True, blank=True)
 
     event_offset = models.BigIntegerField(default=0)  # bytes of events.jsonl already in rows
+    event_tail = models.CharField(max_length=12, blank=True, default="")  # of what was read: `workers.tail.tail_of`
     last_seq = models.BigIntegerField(default=0)
     lines_refused = models.PositiveIntegerField(default=0)  # lines of events.jsonl after that event that are no events
     step = models.PositiveIntegerField(default=0)
