@@ -46,6 +46,11 @@ def verified(line: bytes) -> bytes:
     return text
 
 
+def has_unknown_kind(error: ValueError) -> bool:
+    """Whether `parse_event` refused a whole line because a newer version wrote it."""
+    return isinstance(error, ValidationError) and error.errors(include_url=False)[0]["type"] == "union_tag_invalid"
+
+
 def why_refused(error: ValueError) -> str:
     """Why `parse_event` refused a line, in one sentence without its end."""
     if not isinstance(error, ValidationError):

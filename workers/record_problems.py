@@ -7,17 +7,19 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from engine.events import Event
+from engine.events import Event, GroupsFiltered, ProblemsPlayed, StepCompleted
 from webapp.alerts.run_events import plan_record_damaged
 from webapp.runs.models import RecordProblem, Run
 from workers.tail import LONGEST_LINE, Chunk, Line
 
 MOST_PROBLEMS = 1000  # of a run that are kept
-MOST_CHARACTERS = 2000  # of a line
+MOST_CHARACTERS = 2000  # of a damaged line
+MOST_OF_NEWER = 1 << 16  # of an event that this version does not know
 MOST_COUNTED = 10_000_000  # events of a run whose numbers are compared with the file
 MOST_RANGES = 5
 SEQ = re.compile(rb'"seq":\s*(\d{1,18})\b')
 Kind = RecordProblem.Kind
+IN_COLUMNS = StepCompleted | GroupsFiltered | ProblemsPlayed  # whose events are not stored as they are
 NOTIFIED = frozenset({Kind.GAP, Kind.SHORTER, Kind.GONE, Kind.CONFLICT, Kind.BEHIND})
 
 
@@ -31,11 +33,13 @@ def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
             "or its numbering began again."
         )
         yield RecordProblem(run=run, kind=Kind.CONFLICT, offset=chunk.start, reason=reason)
+    yield from _unknown_fields(run, chunk)
     offset, seq, unread = chunk.start, run.last_seq, run.lines_refused
     for line in chunk.lines:
         if line.event is None:
             unread += 1
-            yield RecordProblem(run=run, kind=Kind.LINE, offset=offset, reason=line.refused, line=_shown(line))
+            kind = Kind.NEWER if line.newer else Kind.LINE
+            yield RecordProblem(run=run, kind=kind, offset=offset, reason=line.refused, line=_shown(line))
         elif line.event.seq > seq:
             if (missing := line.event.seq - seq - 1) > unread:
                 reason = f"{missing} events between {seq} and {line.event.seq} are not in the file."
@@ -131,6 +135,21 @@ def _missing_in(path: Path, last: int) -> list[int]:
     return [seq for seq in range(1, last + 1) if not found[seq]]
 
 
+def _unknown_fields(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
+    """Of events of a newer version whose tables have no column for them: the first event with each such field."""
+    offset, found = chunk.start, set[str]()
+    for line in chunk.lines:
+        event = line.event
+        if isinstance(event, IN_COLUMNS) and event.seq > run.last_seq and event.model_extra:
+            fields = ", ".join(sorted(event.model_extra.keys() - {"crc"}))
+            reason = f"Fields of {event.kind} that this version does not know: {fields}. They are only in the file."
+            if fields and reason not in found:
+                found.add(reason)
+                if not run.record_problems.filter(kind=Kind.NEWER, reason=reason).exists():
+                    yield RecordProblem(run=run, kind=Kind.NEWER, offset=offset, reason=reason, line=_shown(line))
+        offset = line.end
+
+
 def _under_known_numbers(run: Run, events: list[Event]) -> list[int]:
     """Numbers of events that other events had before: in rows, or in the same chunk."""
     first: dict[int, Event] = {}
@@ -163,4 +182,5 @@ def _named(numbers: list[int]) -> str:
 
 
 def _shown(line: Line) -> str:
-    return line.text[:MOST_CHARACTERS].decode(errors="replace").replace("\0", "�")
+    most = MOST_OF_NEWER if line.newer else MOST_CHARACTERS
+    return line.text[:most].decode(errors="replace").replace("\0", "�")

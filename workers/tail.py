@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.event_lines import verified, why_refused
+from engine.event_lines import has_unknown_kind, verified, why_refused
 from engine.events import EVENT, Event, TrajectoriesRecorded
 from engine.line_files import remove_partial_line
 
@@ -31,6 +31,7 @@ class Line:
     text: bytes
     event: Event | None
     refused: str = ""
+    newer: bool = False  # whole, and of a kind that this version does not know
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +135,8 @@ def _line(text: bytes, end: int) -> Line:
     try:
         event = EVENT.validate_json(verified(text).replace(NUL_ESCAPE, REPLACEMENT_ESCAPE))
     except ValueError as error:
-        return Line(end=end, text=text, event=None, refused=why_refused(error))
+        newer = has_unknown_kind(error)
+        return Line(end=end, text=text, event=None, refused=why_refused(error), newer=newer)
     return Line(end=end, text=text, event=event)
 
 

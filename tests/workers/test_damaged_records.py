@@ -207,6 +207,33 @@ def test_a_directory_that_is_away_is_no_deleted_file(run: Run) -> None:
     assert problems(run) == []
 
 
+def test_an_event_of_an_unknown_kind_is_stored_as_it_is(run: Run) -> None:
+    Record(run).started()
+    newer = json.dumps(step(2, 1, kind="power_measured", watts=[250] * 2000)).encode()
+    write(run, newer, step(3, 1))
+    Bridge(run, 1).drain()
+    problem = run.record_problems.get()
+    assert (problem.kind, problem.reason) == ("newer", "Its kind 'power_measured' is not known to this version")
+    assert problem.line.encode() == newer  # 12 kB
+    assert run.steps.count() == 1
+
+
+def test_fields_of_a_newer_version_are_stored_with_their_event_or_named_once(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.event("phase_changed", step=1, phase="rollout", detail="", watts=250)
+    write(run, step(3, 1, watts=250), step(4, 2, watts=260))
+    Bridge(run, 1).drain()
+    write(run, step(5, 3, watts=270))
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert run.events.get(kind="phase_changed").payload["watts"] == 250
+    assert problems(run) == [
+        ("newer", "Fields of step_completed that this version does not know: watts. They are only in the file.")
+    ]
+    assert json.loads(run.record_problems.get().line)["watts"] == 250
+    assert run.steps.count() == 3
+
+
 def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:
     record = Record(run)
     record.started()

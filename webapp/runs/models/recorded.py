@@ -207,6 +207,7 @@ class RecordProblem(models.Model):
 
     class Kind(models.TextChoices):
         LINE = "line", "Unreadable line"
+        NEWER = "newer", "Event of a newer version"
         GAP = "gap", "Missing events"
         SHORTER = "shorter", "File cut or replaced"
         GONE = "gone", "File deleted"
@@ -217,7 +218,7 @@ class RecordProblem(models.Model):
     kind = models.CharField(max_length=10, choices=Kind.choices)
     offset = models.BigIntegerField()  # bytes from the beginning of the file
     reason = models.TextField()
-    line = models.TextField(blank=True, default="")  # the beginning of the line
+    line = models.TextField(blank=True, default="")  # its beginning; of an event of a newer version 64 KiB
     time = models.DateTimeField(default=timezone.now)
 
     class Meta:
