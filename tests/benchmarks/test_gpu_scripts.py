@@ -235,3 +235,9 @@ def test_the_update_is_compared_with_a_bare_pass_of_transformers() -> None:
     # of 128 tokens in stretches of 64 every second one was sampled
     assert (found["tokens"], found["sampled"]) == (512, 256)
     assert found["update"] > found["step"] > 0
+
+
+@pytest.mark.slow
+def test_rounding_once_and_at_each_step_is_compared_for_equal_samples() -> None:
+    found = printed("benchmarks.rounded_weights")  # which fails if they differ
+    assert found["seconds"].keys() == {"once", "each_step"} and found["each_step_of_once"] > 0
