@@ -76,7 +76,7 @@ PARTS = (
     Part(
         title="log-probabilities and entropies",
         command=["benchmarks.head_scores"],
-        share=0.1,
+        share=0.15,
         only_real=("--tokens", "1024", "4096"),
         only_tiny=("--tokens", "256"),
         shown=("chunks", "compiled", "plain", "trl", "verl", "verl_fused"),
@@ -92,7 +92,7 @@ PARTS = (
         command=["benchmarks.rounded_weights"],
         share=0.1,
         only_real=("--rows", "128", "--response", "64"),
-        shown=("seconds", "each_step_of_once"),
+        shown=("equal", "seconds", "each_step_of_once"),
     ),
     Part(
         title="whole steps, colocated, with their weight sync",

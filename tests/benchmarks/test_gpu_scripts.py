@@ -239,5 +239,6 @@ def test_the_update_is_compared_with_a_bare_pass_of_transformers() -> None:
 
 @pytest.mark.slow
 def test_rounding_once_and_at_each_step_is_compared_for_equal_samples() -> None:
-    found = printed("benchmarks.rounded_weights")  # which fails if they differ
+    found = printed("benchmarks.rounded_weights")
+    assert found["equal"]
     assert found["seconds"].keys() == {"once", "each_step"} and found["each_step_of_once"] > 0
