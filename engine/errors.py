@@ -47,10 +47,6 @@ class CheckpointError(StarboardError):
     """A checkpoint that is missing, incomplete or from another configuration."""
 
 
-class NoUsableCheckpoint(CheckpointError):
-    """A run that has a record, and no checkpoint to continue it from. Only its user can decide what becomes of it."""
-
-
 class RetryableFault(StarboardError):
     """A failure of the infrastructure, such as a dead actor, a lost node or a phase that hangs.
 

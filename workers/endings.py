@@ -6,7 +6,6 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.errors import NoUsableCheckpoint
 from engine.events import RunFailed, RunFinished
 from webapp.runs.states import RunState
 from workers.gpus import Gpus
@@ -23,7 +22,6 @@ class Ending:
     reason: str
     remedy: str = ""
     retryable: bool = False  # a restart from the newest checkpoint may succeed
-    needs_attention: bool = False  # what becomes of the run is for its user to decide
     fork_before: int | None = None  # a rule requests a fork from the last checkpoint before this step
 
 
@@ -80,7 +78,6 @@ def _as_reported(event: RunFinished | RunFailed) -> Ending:
                 reason=f"{event.error}: {event.message}",
                 remedy=event.remedy,
                 retryable=event.retryable,
-                needs_attention=event.error == NoUsableCheckpoint.__name__,
             )
         case RunFinished():
             state = RunState.STOPPED if event.outcome == "stopped" else RunState.FINISHED

@@ -303,7 +303,6 @@ class Supervisor:
         fields |= {
             "finished_at": last if last and last >= self.run.queued_at else timezone.now(),
             "stop_proof": proof,
-            "needs_attention": ending.needs_attention,
         }
         if not move(
             self.run,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.errors import NoUsableCheckpoint
+from engine.errors import CheckpointError
 from engine.training.checkpoint_folder import checkpoints, damage_of, remove_partial
 from engine.training.run_directory import RunDirectory
 
@@ -32,7 +32,7 @@ class Beginning:
 
 def find_beginning(directory: RunDirectory, *, every: int) -> Beginning:
     """The newest good checkpoint. A run that was interrupted before its first scheduled checkpoint was complete (within
-    `every` steps; 0 is no schedule) begins again at step 0. `NoUsableCheckpoint` if that would discard more."""
+    `every` steps; 0 is no schedule) begins again at step 0. `CheckpointError` if that would discard more."""
     remove_partial(directory.checkpoints)
     damaged: dict[str, str] = {}
     for path in reversed(checkpoints(directory.checkpoints)):
@@ -42,7 +42,7 @@ def find_beginning(directory: RunDirectory, *, every: int) -> Beginning:
         damaged[path.name] = damage
     steps, saved = _recorded(directory.events)
     if damaged or saved or steps > every:
-        raise NoUsableCheckpoint(_why(damaged, saved, steps), remedy=_REMEDY)
+        raise CheckpointError(_why(damaged, saved, steps), remedy=_REMEDY)
     return Beginning()
 
 

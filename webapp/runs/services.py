@@ -301,7 +301,6 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "stop_requested_at": None,
         "pruned": "",
         "preempted": "",
-        "needs_attention": False,
         "process": {},
         "stop_proof": {},
         "finished_at": None,

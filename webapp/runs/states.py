@@ -20,11 +20,9 @@ class RunState(TextChoices):
     REPORTING = "reporting", "Running elsewhere"
 
 
-# shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a failed run
-# that has no checkpoint to continue from, of a stopped run that its sweep ended, of a finished run that an alert rule
-# ended, and of one whose verdict has one of these labels
+# shown instead of a state in the database: of a queued run that restarts by itself after a failure, of a stopped run
+# that its sweep ended, of a finished run that an alert rule ended, and of one whose verdict has one of these labels
 RESTARTING = "restarting"
-NEEDS_ATTENTION = "needs_attention"
 PRUNED = "pruned"
 ENDED_BY_ALERT = "ended_by_alert"
 FINISHED_AS = {
@@ -46,7 +44,6 @@ class Request(TextChoices):
 SHOWN_LABELS = {
     **dict(RunState.choices),
     RESTARTING: "Restarting",
-    NEEDS_ATTENTION: "Needs attention",
     PRUNED: "Pruned",
     ENDED_BY_ALERT: "Ended by alert",
     **FINISHED_AS,

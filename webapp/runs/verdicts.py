@@ -24,7 +24,7 @@ from engine.verdict.regimes import ENTROPY, MI_RATIO, VALID_RATE, Per, Reading, 
 from engine.verdict.thresholds import RULES_VERSION
 from engine.verdict.types import Label, Verdict
 from webapp.runs.models import Run
-from webapp.runs.states import NEEDS_ATTENTION, PRUNED, RESTARTING, RunState
+from webapp.runs.states import PRUNED, RESTARTING, RunState
 
 EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
 SILENT_AFTER = timedelta(minutes=10)
@@ -74,8 +74,6 @@ def status_of(run: Run) -> Status:
     state, verdict = run.shown_as, recorded_verdict(run)
     if state == RESTARTING:
         return _of_state(RESTARTING, "Restarting", run.state_reason)
-    if state == NEEDS_ATTENTION:
-        return Status(key="failed", label="Needs attention", reason=run.state_reason, icon=NEEDS_ATTENTION)
     if state == PRUNED:
         return Status(key="stopped", label="Pruned", reason=run.state_reason, icon=PRUNED)
     if state in (RunState.QUEUED, RunState.STARTING):

@@ -80,7 +80,7 @@ def test_a_run_without_a_good_checkpoint_does_not_begin_again_and_keeps_its_reco
     config = run_config(model, steps=4, evaluation=QUIET, checkpoint={"every": 1, "keep": 3})
     assert train(config, run, resume=True) == EXIT_FAILED
     failure = events_of(run)[-1]
-    assert failure.error == "NoUsableCheckpoint"
+    assert failure.error == "CheckpointError"
     assert "step_1 (model/model.safetensors has changed" in failure.message
     assert "would discard the record of 3 steps" in failure.message
     assert "clone" in failure.remedy

@@ -49,7 +49,6 @@ class Migration(migrations.Migration):
                 ('process', models.JSONField(default=dict)),
                 ('stop_proof', models.JSONField(default=dict)),
                 ('restarts', models.PositiveIntegerField(default=0)),
-                ('needs_attention', models.BooleanField(default=False)),
                 ('restart_pause', models.FloatField(blank=True, null=True)),
                 ('faults', models.JSONField(default=list)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

@@ -16,7 +16,6 @@ from webapp.projects.models import Project, default_project_id
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
     FOLLOWED,
-    NEEDS_ATTENTION,
     PRUNED,
     RESTARTING,
     SHOWN_LABELS,
@@ -85,7 +84,6 @@ class Run(models.Model):
     stop_proof = models.JSONField(default=dict)  # when the last process with the cookie had ended, and how
 
     restarts = models.PositiveIntegerField(default=0)  # after failures, at most `restart_budget`
-    needs_attention = models.BooleanField(default=False)  # it has no checkpoint to continue from
     restart_pause = models.FloatField(null=True, blank=True)  # seconds before a queued run restarts after a failure
     faults = models.JSONField(default=list)  # oldest first; `workers.restarts` has their fields
 
@@ -156,12 +154,9 @@ class Run(models.Model):
     @property
     def shown_as(self) -> str:
         """The state as displayed, a key of `SHOWN_LABELS`: a queued run that resumes after a failure is restarting, a
-        failed one may need attention, a stopped one may have been ended by its sweep, and a finished one by an alert,
-        or have lost its success."""
+        stopped one may have been ended by its sweep, and a finished one by an alert, or have lost its success."""
         if self.state == RunState.QUEUED and self.restart_pause is not None:
             return RESTARTING
-        if self.state == RunState.FAILED and self.needs_attention:
-            return NEEDS_ATTENTION
         if self.state == RunState.REPORTING:
             return RunState.RUNNING
         if self.state == RunState.STOPPED and self.pruned:
