@@ -40,6 +40,11 @@ def train_main(argv: list[str]) -> int:
         help="for fields given neither in the file nor by --set, use the defaults for the model's size, and print them",
     )
     parser.add_argument("--resume", action="store_true", help="continue from the latest valid checkpoint")
+    parser.add_argument(
+        "--start-over",
+        action="store_true",
+        help="with --resume: begin again at step 0 if no checkpoint is good; what was recorded stays",
+    )
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     options = parser.parse_args(argv)
 
@@ -61,7 +66,13 @@ def train_main(argv: list[str]) -> int:
         from engine.training.session import train
 
     log_to_standard_error()
-    return train(config, options.run_dir, resume=options.resume, sinks=[] if options.quiet else [print_event])
+    return train(
+        config,
+        options.run_dir,
+        resume=options.resume,
+        start_over=options.start_over,
+        sinks=[] if options.quiet else [print_event],
+    )
 
 
 def evaluate_main(argv: list[str]) -> int:

@@ -47,6 +47,10 @@ class CheckpointError(StarboardError):
     """A checkpoint that is missing, incomplete or from another configuration."""
 
 
+class NoGoodCheckpoint(CheckpointError):
+    """A run that has recorded steps and has no good checkpoint left, so that it cannot continue by itself."""
+
+
 class RetryableFault(StarboardError):
     """A failure of the infrastructure, such as a dead actor, a lost node or a phase that hangs.
 

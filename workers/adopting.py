@@ -24,8 +24,9 @@ from webapp.runs.labels import label
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
-from webapp.runs.states import RunState
+from webapp.runs.states import USUAL_CAUSES, EndCause, RunState
 from workers.about_run import AboutRun, read_about
+from workers.endings import cause_of
 from workers.process import lock_is_held
 from workers.rebuilding import rebuild
 
@@ -89,6 +90,7 @@ def _run_of(directory: Path, config: RunConfig, newest: Event) -> Run:
         state_remedy=remedy,
         attempt=newest.attempt,
         epoch=newest.epoch,
+        end_cause=_cause_of(newest, state),
         finished_at=datetime.fromtimestamp(newest.time, UTC),
     )
     join_lineage(run)
@@ -110,6 +112,11 @@ def _end_of(newest: Event) -> tuple[RunState, str, str]:
             return RunState.FAILED, f"{newest.error}: {newest.message}", newest.remedy
         case _:
             return RunState.STOPPED, CUT_OFF, ""
+
+
+def _cause_of(newest: Event, state: RunState) -> EndCause:
+    found = cause_of(newest) if isinstance(newest, RunFinished | RunFailed) else None
+    return found or USUAL_CAUSES[state]
 
 
 def _newest(directory: Path) -> Event | None:

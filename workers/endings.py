@@ -6,8 +6,9 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Any
 
+from engine.errors import NoGoodCheckpoint
 from engine.events import RunFailed, RunFinished
-from webapp.runs.states import RunState
+from webapp.runs.states import EndCause, RunState
 from workers.gpus import Gpus
 from workers.memory_killer import OUT_OF_MEMORY
 from workers.process import Sweep
@@ -22,6 +23,7 @@ class Ending:
     reason: str
     remedy: str = ""
     retryable: bool = False  # a restart from the newest checkpoint may succeed
+    cause: EndCause | None = None  # by default the usual one of its state
     fork_before: int | None = None  # a rule requests a fork from the last checkpoint before this step
 
 
@@ -60,6 +62,7 @@ def ending_of(
             state=RunState.FAILED,
             reason=f"The engine refused to start:\n{log}",
             remedy="Fix the fields it names and launch a clone.",
+            cause=EndCause.REFUSED,
         )
     return _without_a_report(exit_status, log, killer=killer, retryable=begun or _was_killed(exit_status))
 
@@ -78,10 +81,22 @@ def _as_reported(event: RunFinished | RunFailed) -> Ending:
                 reason=f"{event.error}: {event.message}",
                 remedy=event.remedy,
                 retryable=event.retryable,
+                cause=cause_of(event),
             )
         case RunFinished():
             state = RunState.STOPPED if event.outcome == "stopped" else RunState.FINISHED
-            return Ending(state=state, reason=event.reason, fork_before=event.fork_before)
+            return Ending(state=state, reason=event.reason, cause=cause_of(event), fork_before=event.fork_before)
+
+
+def cause_of(event: RunFinished | RunFailed) -> EndCause | None:
+    """None if it is the usual one of the state that the event leads to."""
+    match event:
+        case RunFailed() if event.error == NoGoodCheckpoint.__name__:
+            return EndCause.NO_GOOD_CHECKPOINT
+        case RunFinished() if event.rule:
+            return EndCause.RULE
+        case _:
+            return None
 
 
 def _without_a_report(exit_status: int | None, log: str, *, killer: str, retryable: bool) -> Ending:

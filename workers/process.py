@@ -267,12 +267,14 @@ def engine_start() -> list[str]:
     return getattr(settings, "STARBOARD_ENGINE_COMMAND", None) or [sys.executable, "-m", "engine"]
 
 
-def engine_command(run_dir: Path, *, resume: bool) -> list[str]:
+def engine_command(run_dir: Path, *, resume: bool, start_over: bool = False) -> list[str]:
     command = [*engine_start(), "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
-    return [*command, "--resume"] if resume else command
+    return [*command, *(["--resume"] if resume else []), *(["--start-over"] if start_over else [])]
 
 
-def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool) -> Identity:
+def start_engine(
+    run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool, start_over: bool = False
+) -> Identity:
     """Starts the engine under a keeper, in a session of its own, its output appended to `engine.log`: it does not
     depend on this process."""
     variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch), keeper.MARK: "1"}
@@ -281,7 +283,7 @@ def start_engine(run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume
         try:
             command = [
                 sys.executable, "-I", "-S", str(KEEPER), str(run_dir / REPORT), str(pipe),
-                *engine_command(run_dir, resume=resume),
+                *engine_command(run_dir, resume=resume, start_over=start_over),
             ]  # fmt: skip
             log = run_dir / "engine.log"
             parent = start(command, log, cookie=cookie, variables=variables, pass_fds=[pipe])

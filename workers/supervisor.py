@@ -21,7 +21,7 @@ from webapp.logs import bound
 from webapp.runs.models import Run
 from webapp.runs.recorded_events import newest_of
 from webapp.runs.services import move, queue_again
-from webapp.runs.states import Request, RunState
+from webapp.runs.states import EndCause, Request, RunState, StopRequester
 from webapp.updates import publish_run
 from workers import lease
 from workers.about_run import write_about
@@ -166,6 +166,7 @@ class Supervisor:
                 attempt=self.run.attempt,
                 epoch=self.epoch,
                 resume=self.run.attempt > 1 or self.run.last_seq > 0,
+                start_over=self.run.start_over,
             )
         except ValidationError as error:
             self._fail_to_start(
@@ -190,7 +191,16 @@ class Supervisor:
         write_about(self.run)
 
     def _fail_to_start(self, reason: str, remedy: str) -> None:
-        move(self.run, RunState.FAILED, reason=reason, remedy=remedy, epoch=self.epoch, attempt=self.run.attempt)
+        why = {"end_cause": EndCause.REFUSED}
+        move(
+            self.run,
+            RunState.FAILED,
+            reason=reason,
+            remedy=remedy,
+            epoch=self.epoch,
+            attempt=self.run.attempt,
+            also=why,
+        )
 
     # --- condition ---
 
@@ -304,6 +314,10 @@ class Supervisor:
             "finished_at": last if last and last >= self.run.queued_at else timezone.now(),
             "stop_proof": proof,
         }
+        if ending.cause is not None:
+            fields["end_cause"] = ending.cause
+        if ending.cause == EndCause.RULE:
+            fields["stop_requested_by"] = StopRequester.RULE
         if not move(
             self.run,
             ending.state,

@@ -90,7 +90,7 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add_watching(watched)
     watched.set_defaults(do=commands.watch, quiet_past=True)
 
-    for action in ("stop", "pause", "resume", "checkpoint", "archive"):
+    for action in ("stop", "pause", "resume", "checkpoint", "archive", "start_over"):
         of_run(verbs, action, f"{action} a run").set_defaults(do=commands.control, command=action)
 
     logs = of_run(verbs, "logs", "print the end of the engine's log")

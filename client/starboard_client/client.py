@@ -34,7 +34,7 @@ from starboard_client.suites import SuiteCalls
 from starboard_client.sweeps import SweepCalls
 from starboard_client.transport import Transport
 
-Action = Literal["stop", "pause", "resume", "checkpoint", "archive"]
+Action = Literal["stop", "pause", "resume", "checkpoint", "archive", "start_over"]
 EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
 TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text

@@ -30,6 +30,9 @@ class Run(Answer):
     reason: str = ""
     remedy: str = ""
     ended_by: str = ""
+    shown_as: str = ""
+    end_cause: str = ""
+    stop_requested_by: str = ""
     health: Health | None = None
     step: int
     total_steps: int

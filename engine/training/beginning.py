@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from engine.errors import CheckpointError
+from engine.errors import NoGoodCheckpoint
 from engine.training.checkpoint_folder import checkpoints, damage_of, remove_partial
 from engine.training.run_directory import RunDirectory
 
-COUNTED = (b'"step_completed"', b'"checkpoint_saved"')
+COUNTED = (b'"step_completed"', b'"checkpoint_saved"', b'"run_started"')
+SET_ASIDE = "damaged_checkpoints"  # the folder for those of before a new start
 SHOWN = 4  # damaged checkpoints in an error
 
 
@@ -30,9 +32,13 @@ class Beginning:
         return f"Continues from {self.checkpoint.name}, since newer checkpoints are damaged: {_listed(self.damaged)}."
 
 
-def find_beginning(directory: RunDirectory, *, every: int) -> Beginning:
+def find_beginning(directory: RunDirectory, *, every: int, start_over: bool = False) -> Beginning:
     """The newest good checkpoint. A run that was interrupted before its first scheduled checkpoint was complete (within
-    `every` steps; 0 is no schedule) begins again at step 0. `CheckpointError` if that would discard more."""
+    `every` steps; 0 is no schedule) begins again at step 0. `NoGoodCheckpoint` if more would have to be repeated.
+
+    With `start_over` a run without a good checkpoint begins again however much it has recorded, which stays; damaged
+    checkpoints are set aside.
+    """
     remove_partial(directory.checkpoints)
     damaged: dict[str, str] = {}
     for path in reversed(checkpoints(directory.checkpoints)):
@@ -40,15 +46,18 @@ def find_beginning(directory: RunDirectory, *, every: int) -> Beginning:
         if not damage:
             return Beginning(checkpoint=path, damaged=damaged)
         damaged[path.name] = damage
+    if start_over:
+        _set_aside(directory, damaged)
+        return Beginning()
     steps, saved = _recorded(directory.events)
     if damaged or saved or steps > every:
-        raise CheckpointError(_why(damaged, saved, steps), remedy=_REMEDY)
+        raise NoGoodCheckpoint(_why(damaged, saved, steps), remedy=_REMEDY)
     return Beginning()
 
 
 _REMEDY = (
-    "Restore a checkpoint of it, or start another run: a clone, or a fork of one of its ancestors. The record of this "
-    "run stays as it is."
+    "Restore a checkpoint of it and resume, start another run (a clone, or a fork from a checkpoint of one of its "
+    "ancestors), or start over at step 0. The record of this run stays in any case."
 )
 
 
@@ -62,15 +71,26 @@ def _why(damaged: dict[str, str], saved: bool, steps: int) -> str:
     return f"{why} Starting again at step 0 would discard the record of {steps} steps."
 
 
+def _set_aside(directory: RunDirectory, damaged: Iterable[str]) -> None:
+    for name in damaged:
+        target = directory.path / SET_ASIDE / name
+        target.parent.mkdir(exist_ok=True)
+        taken = (target.with_name(f"{name}.{number}") for number in count(2))
+        target = target if not target.exists() else next(path for path in taken if not path.exists())
+        (directory.checkpoints / name).rename(target)
+
+
 def _listed(damaged: dict[str, str]) -> str:
     shown = "; ".join(f"{name} ({why})" for name, why in list(damaged.items())[:SHOWN])
     return f"{shown}; and {len(damaged) - SHOWN} more" if len(damaged) > SHOWN else shown
 
 
 def _recorded(path: Path) -> tuple[int, bool]:
-    """The highest step that was completed, and whether a checkpoint was ever saved."""
+    """Since the run last began at step 0: the highest step that was completed, and whether a checkpoint was saved."""
     steps, saved = 0, False
     for event in _events(path):
+        if event.get("kind") == "run_started" and event.get("resumed_from") is None:
+            steps, saved = 0, False
         saved |= event.get("kind") == "checkpoint_saved"
         if event.get("kind") == "step_completed":
             steps = max(steps, int(event.get("step", 0)))

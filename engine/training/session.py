@@ -37,11 +37,19 @@ from engine.versions import versions_of
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 3
 
 
-def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks: list[Sink] | None = None) -> int:
+def train(
+    config: RunConfig,
+    run_directory: Path,
+    *,
+    resume: bool = False,
+    start_over: bool = False,
+    sinks: list[Sink] | None = None,
+) -> int:
     """Trains in `run_directory`; returns the exit status.
 
     0: the run completed or was stopped as requested. 1: it failed, and its last event says why. 3: SIGTERM or SIGINT
-    was received, a checkpoint was written, and `resume` continues from it.
+    was received, a checkpoint was written, and `resume` continues from it. With `start_over` a resumed run without a
+    good checkpoint begins again at step 0.
     """
     attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
     epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
@@ -61,7 +69,7 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
 
     with Heartbeat(directory.heartbeat, attempt=attempt, epoch=epoch, progress=progress):
         try:
-            trainer = prepare(config, directory, events, control, resume=resume)
+            trainer = prepare(config, directory, events, control, resume=resume, start_over=start_over)
             state["trainer"] = trainer
             with closing(trainer.backend):
                 trainer.run()
@@ -83,11 +91,21 @@ def train(config: RunConfig, run_directory: Path, *, resume: bool = False, sinks
             directory.close()
 
 
-def prepare(config: RunConfig, directory: RunDirectory, events: EventLog, control: Control, *, resume: bool) -> Trainer:
+def prepare(
+    config: RunConfig,
+    directory: RunDirectory,
+    events: EventLog,
+    control: Control,
+    *,
+    resume: bool,
+    start_over: bool = False,
+) -> Trainer:
     """Loads and seeds everything, from the latest valid checkpoint when resuming; emits `run_started`."""
     require_solvable(config, check_cancelled=control.check_cancelled)
     torch.manual_seed(config.seed)
-    beginning = find_beginning(directory, every=config.checkpoint.most_unsaved) if resume else Beginning()
+    beginning = Beginning()
+    if resume:
+        beginning = find_beginning(directory, every=config.checkpoint.most_unsaved, start_over=start_over)
     found = beginning.checkpoint
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))

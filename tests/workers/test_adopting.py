@@ -72,7 +72,7 @@ def test_an_adopted_run_has_the_rows_and_labels_that_it_had(trained: Run) -> Non
     lose_the_database()
     found = adopted()[key]
     after = rows_of(found)
-    changed = {"state", "state_reason", "attempt", "finished_at", "started_at", "queued_at"}
+    changed = {"state", "state_reason", "end_cause", "attempt", "finished_at", "started_at", "queued_at"}
     for table in before:
         if table == "run":
             kept = {name: value for name, value in before["run"].items() if name not in changed}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, RootModel
 
@@ -12,7 +12,7 @@ from engine.verdict.types import Verdict
 from webapp.api.endpoints import like
 from webapp.runs.models import Run
 from webapp.runs.priorities import PriorityName, priority_name
-from webapp.runs.states import Request, RunState
+from webapp.runs.states import EndCause, Request, RunState, StopRequester
 
 Column = list[float | None]
 
@@ -56,8 +56,14 @@ class RunSummary(BaseModel):
     id: str
     name: str
     state: RunState
-    shown_as: str = Field(description="The state as pages show it: also `restarting`, or what an alert ended it as.")
+    shown_as: str = Field(
+        description="The state as pages show it: also `restarting` and `needs_attention`, or what an alert ended it as."
+    )
     label: str
+    end_cause: EndCause | Literal[""] = Field(description="Why the run ended; empty while it has not.")
+    stop_requested_by: StopRequester | Literal[""] = Field(
+        description="Who ended the run before its last step; empty if nobody did."
+    )
     ended_by: str = Field(description="The alert rule that ended the run; empty if none did.")
     health: Health | None
     reason: str = Field(description="Why the run is in its state.")

@@ -43,6 +43,7 @@ DESCRIPTIONS = {
     "rename": "renamed the run",
     "label": "changed project, tags or notes",
     "archive": "archived the run",
+    "start_over": "started the run over at step 0",
     "rule_checkpoint": "saved a checkpoint by a rule",
     "rule_pause": "paused the run by a rule",
     "rule_stop": "ended the run by a rule",

@@ -37,6 +37,7 @@ ACTIONS: dict[str, Callable[[Run, Any], bool]] = {
     "resume": services.request_resume,
     "checkpoint": services.request_checkpoint,
     "archive": services.archive,
+    "start_over": services.request_start_over,
     "unarchive": services.unarchive,
     "queue_up": partial(queue.reorder, direction="up"),
     "queue_down": partial(queue.reorder, direction="down"),

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from engine.config import RunConfig, build_config
 from engine.errors import CheckpointError
+from engine.events import RunStarted, kind_of
 from engine.forking import pin_start
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
@@ -30,7 +31,16 @@ from webapp.runs.models import Run, new_run_id
 from webapp.runs.names import generated_name
 from webapp.runs.priorities import without_moves
 from webapp.runs.quotas import check_launch, check_resume
-from webapp.runs.states import SUPERVISED, TERMINAL, Request, RunState, sources_of
+from webapp.runs.states import (
+    SUPERVISED,
+    TERMINAL,
+    USUAL_CAUSES,
+    EndCause,
+    Request,
+    RunState,
+    StopRequester,
+    sources_of,
+)
 from webapp.updates import publish_run
 from workers.app import SUPERVISE
 
@@ -160,6 +170,7 @@ def move(
     if target in TERMINAL:
         values |= {"lease_holder": "", "lease_expires": None}
         values.setdefault("finished_at", timezone.now())
+        values.setdefault("end_cause", USUAL_CAUSES[target])
     with transaction.atomic():
         if not allowed.update(**values):
             return False
@@ -180,17 +191,20 @@ def request_stop(run: Run, user: Actor = None) -> bool:
 
 def _stop_queued(run: Run, who: str) -> bool:
     again = " again" if run.attempt > 1 else ""
-    return move(run, RunState.STOPPED, reason=f"Stopped by {who} before it started{again}.", sources=[RunState.QUEUED])
+    why = f"Stopped by {who} before it started{again}."
+    by = {"stop_requested_by": StopRequester.USER}
+    return move(run, RunState.STOPPED, reason=why, sources=[RunState.QUEUED], also=by)
 
 
 def request_prune(run: Run, reason: str) -> bool:
     """Ends the run for its sweep, with a checkpoint: shown as pruned, for that reason."""
     why = f"Ended by its sweep. {reason}"
-    done = move(run, RunState.STOPPED, reason=why, sources=[RunState.QUEUED], also={"pruned": why})
+    ended = {"pruned": why, "stop_requested_by": StopRequester.SWEEP}
+    done = move(run, RunState.STOPPED, reason=why, sources=[RunState.QUEUED], also=ended)
     if not done:
         live = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
         done = bool(
-            live.update(requested=Request.STOP, stop_requests=1, stop_requested_at=timezone.now(), pruned=why)
+            live.update(requested=Request.STOP, stop_requests=1, stop_requested_at=timezone.now(), **ended)
         ) and move(run, RunState.STOPPING, reason=why)  # fmt: skip
     return record(run, None, "prune", done and refresh_and_publish(run), reason=reason)
 
@@ -201,6 +215,7 @@ def _stop_live(run: Run, who: str) -> bool:
         requested=Request.STOP,
         stop_requests=F("stop_requests") + 1,
         stop_requested_at=Coalesce(F("stop_requested_at"), Value(timezone.now())),
+        stop_requested_by=StopRequester.USER,
     ):
         return False
     move(run, RunState.STOPPING, reason=f"Stop requested by {who}.")
@@ -222,6 +237,15 @@ def request_resume(run: Run, user: Actor = None) -> bool:
     return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))
 
 
+def request_start_over(run: Run, user: Actor = None) -> bool:
+    """Queues a run that has no good checkpoint left, to begin again at step 0. What it recorded is kept, as superseded.
+    Raises `QuotaExceeded` as launching does."""
+    if run.state != RunState.FAILED or run.end_cause != EndCause.NO_GOOD_CHECKPOINT:
+        return False
+    check_resume(run, user)
+    return record(run, user, "start_over", resume_ended(run, start_over=True))
+
+
 def request_checkpoint(run: Run, user: Actor = None) -> bool:
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
     return record(
@@ -232,7 +256,7 @@ def request_checkpoint(run: Run, user: Actor = None) -> bool:
     )
 
 
-def resume_ended(run: Run, *, priority: int | None = None) -> bool:
+def resume_ended(run: Run, *, priority: int | None = None, start_over: bool = False) -> bool:
     """Queues a stopped, failed or crashed run again as its next attempt; by default with the priority it was launched
     with."""
     again = without_moves(run.priority) if priority is None else priority
@@ -240,7 +264,11 @@ def resume_ended(run: Run, *, priority: int | None = None) -> bool:
         run,
         RunState.QUEUED,
         attempt=run.attempt,
-        also={**_next_attempt(run.attempt + 1, queued_at=timezone.now()), "priority": again},
+        also={
+            **_next_attempt(run.attempt + 1, queued_at=timezone.now()),
+            "priority": again,
+            "start_over": start_over,
+        },
     )
     if resumed:
         transaction.on_commit(lambda: enqueue(run.pk))
@@ -254,7 +282,8 @@ def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | 
     `also` has further columns to write.
     """
     values = {**_next_attempt(run.attempt + 1, queued_at=run.queued_at), "requested": run.requested}
-    values |= {"lease_holder": "", "lease_expires": None, **(also or {})}
+    values |= {"lease_holder": "", "lease_expires": None, "start_over": not _has_begun(run) and run.start_over}
+    values |= also or {}
     queued = move(
         run, RunState.QUEUED, reason=reason, sources=SUPERVISED, epoch=epoch, attempt=run.attempt, also=values
     )
@@ -292,6 +321,11 @@ def refresh_and_publish(run: Run) -> bool:
     return True
 
 
+def _has_begun(run: Run) -> bool:
+    """Whether its newest attempt has reported that it started."""
+    return run.events.filter(kind=kind_of(RunStarted), attempt=run.attempt).exists()
+
+
 def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
     return {
         "attempt": attempt,
@@ -299,6 +333,9 @@ def _next_attempt(attempt: int, *, queued_at: datetime) -> dict[str, Any]:
         "requested": Request.RUN,
         "stop_requests": 0,
         "stop_requested_at": None,
+        "stop_requested_by": "",
+        "end_cause": "",
+        "start_over": False,
         "pruned": "",
         "preempted": "",
         "process": {},

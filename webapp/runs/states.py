@@ -33,6 +33,29 @@ FINISHED_AS = {
 }
 
 
+NEEDS_ATTENTION = "needs_attention"  # a run that failed since no good checkpoint is left
+
+
+class EndCause(TextChoices):
+    """Why a run ended; empty while it has not."""
+
+    COMPLETED = "completed", "All steps are done"
+    RULE = "rule", "Ended by an alert rule"
+    STOPPED = "stopped", "Stopped on request"
+    ERROR = "error", "The engine reported an error"
+    REFUSED = "refused", "The engine refused to start"
+    NO_GOOD_CHECKPOINT = "no_good_checkpoint", "No good checkpoint is left"
+    CRASHED = "crashed", "The engine ended without a report"
+
+
+class StopRequester(TextChoices):
+    """Who ended a run before its last step; empty if nobody did."""
+
+    USER = "user", "A user"
+    SWEEP = "sweep", "Its sweep"
+    RULE = "rule", "An alert rule"
+
+
 class Request(TextChoices):
     """What the user requested of a live run; the engine reads it from `control.json`."""
 
@@ -46,10 +69,17 @@ SHOWN_LABELS = {
     RESTARTING: "Restarting",
     PRUNED: "Pruned",
     ENDED_BY_ALERT: "Ended by alert",
+    NEEDS_ATTENTION: "Needs attention",
     **FINISHED_AS,
 }
 del SHOWN_LABELS[RunState.REPORTING]  # shown as running
 
+USUAL_CAUSES = {
+    RunState.FINISHED: EndCause.COMPLETED,
+    RunState.STOPPED: EndCause.STOPPED,
+    RunState.FAILED: EndCause.ERROR,
+    RunState.CRASHED: EndCause.CRASHED,
+}
 TERMINAL = frozenset({RunState.FINISHED, RunState.STOPPED, RunState.FAILED, RunState.CRASHED})
 SUPERVISED = frozenset(
     {RunState.STARTING, RunState.RUNNING, RunState.PAUSED, RunState.STALLED, RunState.LOST, RunState.STOPPING}

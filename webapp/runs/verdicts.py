@@ -24,7 +24,7 @@ from engine.verdict.regimes import ENTROPY, MI_RATIO, VALID_RATE, Per, Reading, 
 from engine.verdict.thresholds import RULES_VERSION
 from engine.verdict.types import Label, Verdict
 from webapp.runs.models import Run
-from webapp.runs.states import PRUNED, RESTARTING, RunState
+from webapp.runs.states import NEEDS_ATTENTION, PRUNED, RESTARTING, RunState
 
 EVENTS_READ = ("run_started", "evaluation_completed", "alert_raised", "run_finished")
 SILENT_AFTER = timedelta(minutes=10)
@@ -79,6 +79,8 @@ def status_of(run: Run) -> Status:
     if state in (RunState.QUEUED, RunState.STARTING):
         waits = run.wait_reason or "The engine is starting."
         return _of_state("queued", "Waiting", f"{run.state_reason} {waits}".strip())
+    if state == NEEDS_ATTENTION:
+        return Status(key="failed", label="Needs attention", reason=run.state_reason, icon=NEEDS_ATTENTION)
     if state in (RunState.FAILED, RunState.CRASHED):
         return _of_state("failed", state.capitalize(), run.state_reason or "See the log.")
     if run.state == RunState.REPORTING and (since := _silent_since(run)) is not None:

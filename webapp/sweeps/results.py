@@ -25,7 +25,8 @@ from webapp.sweeps.trial_scores import scores_of
 MEASURES = {"success": "Held-out success", "mean_return": "Held-out return"}
 SHADES = 8  # of a heat map
 RUN_FIELDS = (
-    "id", "name", "state", "restart_pause", "step", "total_steps", "seconds", "verdict", "pruned", "finished_at",
+    "id", "name", "state", "restart_pause", "step", "total_steps", "seconds", "verdict", "pruned", "end_cause",
+    "finished_at",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import { postFields } from "../core/requests.js";
 import { toast } from "../core/toast.js";
 
 /** @import { RunState } from "../types.js" */
-/** @typedef {Pick<RunState, "state" | "requested">} Controlled */
+/** @typedef {Pick<RunState, "state" | "requested"> & { shown_as?: string }} Controlled */
 
 const LIVE = ["starting", "running", "stalled", "lost"];
 
@@ -15,6 +15,7 @@ const ALLOWED = {
   pause: ({ state, requested }) => LIVE.includes(state) && requested === "run",
   resume: ({ state, requested }) =>
     (["paused", ...LIVE].includes(state) && requested === "pause") || ["stopped", "failed", "crashed"].includes(state),
+  start_over: ({ shown_as }) => shown_as === "needs_attention",
   checkpoint: ({ state }) => ["running", "paused"].includes(state),
   stop: ({ state }) => ["queued", "paused", "stopping", ...LIVE].includes(state),
 };
@@ -27,7 +28,7 @@ const ALLOWED = {
 export const isAllowed = (action, run) => ALLOWED[action]?.(run) ?? false;
 
 /** @type {Record<string, string>} what a button says until the server has answered */
-const DOING = { pause: "Pausing …", resume: "Resuming …", checkpoint: "Saving …", stop: "Stopping …" };
+const DOING = { pause: "Pausing …", resume: "Resuming …", checkpoint: "Saving …", stop: "Stopping …", start_over: "Starting over …" };
 /** @type {Record<string, string>} what nothing on the page shows until the engine has done it */
 const ASKED = { checkpoint: "Requested: the engine saves a checkpoint before its next step." };
 const MUCH_WORK = 600; // seconds of training

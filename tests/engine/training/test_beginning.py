@@ -80,12 +80,47 @@ def test_a_run_without_a_good_checkpoint_does_not_begin_again_and_keeps_its_reco
     config = run_config(model, steps=4, evaluation=QUIET, checkpoint={"every": 1, "keep": 3})
     assert train(config, run, resume=True) == EXIT_FAILED
     failure = events_of(run)[-1]
-    assert failure.error == "CheckpointError"
+    assert failure.error == "NoGoodCheckpoint"
     assert "step_1 (model/model.safetensors has changed" in failure.message
     assert "would discard the record of 3 steps" in failure.message
     assert "clone" in failure.remedy
     assert steps_of(run) == recorded
     assert [file.read_bytes() for file in files] == contents
+
+
+def test_a_run_without_a_good_checkpoint_starts_over_on_request_and_keeps_what_it_recorded(
+    model: Path, run: Path
+) -> None:
+    for step in (1, 2, 3):
+        damage(run, step)
+    former = (run / "events.jsonl").read_bytes()
+    files = {file: file.read_bytes() for file in run.rglob("*.zst")}
+    config = run_config(model, steps=1, evaluation=QUIET, checkpoint={"every": 1, "keep": 3})
+    assert train(config, run, resume=True, start_over=True) == EXIT_DONE
+    assert (run / "events.jsonl").read_bytes().startswith(former)
+    assert {file: file.read_bytes() for file in files} == files
+    assert sorted(path.name for path in (run / "damaged_checkpoints").iterdir()) == ["step_1", "step_2", "step_3"]
+    assert beginning_of(run) == "step_1"
+
+
+def test_a_run_that_started_over_is_judged_by_what_it_did_since(model: Path, run: Path) -> None:
+    """Killed before its first checkpoint, it begins again as any other run does."""
+    for step in (1, 2, 3):
+        damage(run, step)
+    config = run_config(model, steps=1, evaluation=QUIET, checkpoint={"every": 1, "keep": 3})
+    assert train(config, run, resume=True, start_over=True) == EXIT_DONE
+    forget_checkpoints(run)
+    assert beginning_of(run, every=1) == ""
+
+
+def test_a_run_with_a_good_checkpoint_continues_from_it_even_if_it_is_to_start_over(run: Path) -> None:
+    damage(run, 3)
+    directory = RunDirectory(run)
+    try:
+        found = find_beginning(directory, every=1, start_over=True)
+    finally:
+        directory.close()
+    assert found.checkpoint is not None and found.checkpoint.name == "step_2"
 
 
 def test_a_run_whose_checkpoints_were_deleted_does_not_begin_again(run: Path) -> None:

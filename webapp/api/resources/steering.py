@@ -25,14 +25,17 @@ ACTIONS = {
     "resume": services.request_resume,
     "checkpoint": services.request_checkpoint,
     "archive": services.archive,
+    "start_over": services.request_start_over,
 }
 
 
 class Control(Fields):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"action": "pause"}]})
 
-    action: Literal["stop", "pause", "resume", "checkpoint", "archive"] = Field(
-        description="A repeated stop escalates: ask the engine, terminate it, kill it."
+    action: Literal["stop", "pause", "resume", "checkpoint", "archive", "start_over"] = Field(
+        description="A repeated stop escalates: ask the engine, terminate it, kill it. `start_over` is for a run that "
+        "needs attention since no good checkpoint is left: it begins again at step 0, and what it recorded is kept as "
+        "superseded."
     )
 
 
@@ -82,7 +85,7 @@ class Labels(Fields):
     "runs/{run_id}/control", scope=Scope.LAUNCH, problems={409: "The state of the run does not allow the action."}
 )
 def control_run(call: Call, run: Run, body: Control) -> Annotated[dict[str, Any], RunSummary]:
-    """Stop, pause, resume, checkpoint or archive a run."""
+    """Stop, pause, resume, checkpoint, archive or start over a run."""
     try:
         done = ACTIONS[body.action](run, call.user)
     except QuotaExceeded as error:

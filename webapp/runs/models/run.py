@@ -16,13 +16,16 @@ from webapp.projects.models import Project, default_project_id
 from webapp.runs.models.listed import ListedRun
 from webapp.runs.states import (
     FOLLOWED,
+    NEEDS_ATTENTION,
     PRUNED,
     RESTARTING,
     SHOWN_LABELS,
     SUPERVISED,
     TERMINAL,
+    EndCause,
     Request,
     RunState,
+    StopRequester,
     finished_as,
 )
 
@@ -70,6 +73,9 @@ class Run(models.Model):
     checkpoint_requests = models.PositiveIntegerField(default=0)
     stop_requests = models.PositiveIntegerField(default=0)  # each request escalates the stop
     stop_requested_at = models.DateTimeField(null=True, blank=True)
+    stop_requested_by = models.CharField(max_length=10, choices=StopRequester.choices, blank=True, default="")
+    end_cause = models.CharField(max_length=20, choices=EndCause.choices, blank=True, default="")
+    start_over = models.BooleanField(default=False)  # the attempt begins at step 0 if no checkpoint is good
     pruned = models.TextField(blank=True, default="")  # why its sweep ended it early
     preempted = models.TextField(blank=True, default="")  # why its engine is to save a checkpoint and give up its slot
 
@@ -159,6 +165,8 @@ class Run(models.Model):
             return RESTARTING
         if self.state == RunState.REPORTING:
             return RunState.RUNNING
+        if self.state == RunState.FAILED and self.end_cause == EndCause.NO_GOOD_CHECKPOINT:
+            return NEEDS_ATTENTION
         if self.state == RunState.STOPPED and self.pruned:
             return PRUNED
         if self.state != RunState.FINISHED:
@@ -206,6 +214,8 @@ class Run(models.Model):
             "shown_as": self.shown_as,
             "label": SHOWN_LABELS[self.shown_as],
             "ended_by": self.ended_by,
+            "end_cause": self.end_cause,
+            "stop_requested_by": self.stop_requested_by,
             "health": self.health(),
             "reason": self.state_reason,
             "remedy": self.state_remedy,
