@@ -28,7 +28,13 @@ const ALLOWED = {
 export const isAllowed = (action, run) => ALLOWED[action]?.(run) ?? false;
 
 /** @type {Record<string, string>} what a button says until the server has answered */
-const DOING = { pause: "Pausing …", resume: "Resuming …", checkpoint: "Saving …", stop: "Stopping …", start_over: "Starting over …" };
+const DOING = {
+  pause: "Pausing …",
+  resume: "Resuming …",
+  checkpoint: "Saving …",
+  stop: "Stopping …",
+  start_over: "Starting over …",
+};
 /** @type {Record<string, string>} what nothing on the page shows until the engine has done it */
 const ASKED = { checkpoint: "Requested: the engine saves a checkpoint before its next step." };
 const MUCH_WORK = 600; // seconds of training
