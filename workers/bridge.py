@@ -7,8 +7,7 @@ from `events.jsonl` (`rebuilding`).
 from __future__ import annotations
 
 import logging
-import math
-import time
+from collections.abc import Callable
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -31,6 +30,7 @@ from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, G
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
 INSERT_BATCH = 500
+SHORT_CHUNK = 1 << 18  # bytes, where something else is to be done after each
 OUTAGES = (OperationalError, InterfaceError, OSError)  # of the database or the disk: they pass
 
 log = logging.getLogger(__name__)
@@ -59,33 +59,36 @@ class Bridge:
         except OSError:
             return False
 
-    def drain(self, *, moves: bool = True, notifies: bool | None = None, seconds: float = math.inf) -> bool:
+    def drain(
+        self, *, moves: bool = True, notifies: bool | None = None, between: Callable[[], object] | None = None
+    ) -> bool:
         """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours.
 
         `moves`: the run moves to the state that its events show. `notifies`: people are notified of its alerts; by
-        default with `moves`. `seconds`: no chunk is begun after as many.
+        default with `moves`. `between` is called after each chunk, which are short then.
         """
-        advanced, until = False, time.monotonic() + seconds
-        while not advanced or time.monotonic() < until:
-            chunk = self._next_chunk()
-            if chunk.end == self.run.event_offset and not chunk.replaced:
-                break
+        advanced = False
+        while (
+            chunk := self._next_chunk(SHORT_CHUNK if between else CHUNK_BYTES)
+        ).end != self.run.event_offset or chunk.replaced:
             self.ingest(chunk, moves=moves, notifies=moves if notifies is None else notifies)
             advanced = True
+            if between is not None:
+                between()
         if self.run.event_offset and not self.reported_gone and is_gone(self.path):
             self.reported_gone = True
             save_problems(self.run, [gone(self.run)], notifies=moves if notifies is None else notifies)
         return advanced
 
-    def _next_chunk(self) -> Chunk:
+    def _next_chunk(self, limit: int) -> Chunk:
         """Of a run from elsewhere only what was confirmed to its sender."""
         offset, tail = self.run.event_offset, self.run.event_tail
         confirmed = Ingestion.objects.filter(run=self.run).values_list("written_bytes", flat=True).first()
         if confirmed is None:
-            return read_chunk(self.path, offset, tail=tail)
+            return read_chunk(self.path, offset, limit, tail=tail)
         if confirmed <= offset:
             return Chunk(lines=[], start=offset, end=offset)
-        return read_chunk(self.path, offset, min(CHUNK_BYTES, confirmed - offset), tail=tail)
+        return read_chunk(self.path, offset, min(limit, confirmed - offset), tail=tail)
 
     def ingest(self, chunk: Chunk, *, moves: bool = True, notifies: bool = True) -> None:
         """Stores a chunk. An event that the database does not take is found by halves, and kept as a problem of the

@@ -49,7 +49,6 @@ from workers.tail import log_tail, truncate_partial_line
 log = logging.getLogger(__name__)
 
 OUTAGE_PAUSE = 1.0
-BACKLOG_SECONDS = 0.5  # of reading events, however many there are, before requests are looked at again
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
@@ -100,7 +99,9 @@ class Supervisor:
 
     def supervise(self) -> None:
         of_this_worker.observe(self.run.pk, Behind())
-        engine = self._adopted() or self._new_engine()
+        running = self._running_engine()
+        self._drain(running)
+        engine = running or self._engine()
         if engine is None:
             return
         while not self.shutdown.is_set():
@@ -121,10 +122,8 @@ class Supervisor:
 
     def _round(self, engine: EngineHandle) -> bool:
         """One check of everything; True when the run has ended."""
-        if self.requests_due.due():
-            self.requests.apply(engine)
         alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
-        if self.bridge.drain(seconds=BACKLOG_SECONDS):
+        if self._drain(engine):
             self.pulse.note_progress()
         if self.heartbeat_due.due():
             self._read_heartbeat()
@@ -135,18 +134,29 @@ class Supervisor:
             self._act_on(assess(self._evidence(alive), self.limits), engine)
         return False
 
+    def _drain(self, engine: EngineHandle | None) -> bool:
+        """Requests reach the engine first, and however many events are unread."""
+        if engine is None:
+            return self.bridge.drain()
+        self._apply_requests(engine)
+        return self.bridge.drain(between=lambda: self._apply_requests(engine))
+
+    def _apply_requests(self, engine: EngineHandle) -> None:
+        if self.requests_due.due():
+            self._hear()  # an engine that says that it saves is given longer to stop
+            self.requests.apply(engine)
+
     # --- the engine ---
 
-    def _adopted(self) -> EngineHandle | None:
-        """The engine in the row, or the one with the row's cookie."""
+    def _running_engine(self) -> EngineHandle | None:
+        """The one in the row, or the one with the row's cookie."""
         identity = identity_from_row(self.run.process)
         if identity is None and (identity := find_leader(self.run.process["cookie"])) is not None:
             self._write(process=identity.as_row())
-        return EngineHandle(identity=identity, run_dir=self.run.directory) if identity is not None else None
+        return None if identity is None else EngineHandle(identity=identity, run_dir=self.run.directory)
 
-    def _new_engine(self) -> EngineHandle | None:
-        """None if the run has ended."""
-        self.bridge.drain()
+    def _engine(self) -> EngineHandle | None:
+        """A new engine, once all events are read. None if there can be none."""
         cookie = self.run.process["cookie"]
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self.attempt.last_event() is None:
             return self._start(cookie)
@@ -204,9 +214,12 @@ class Supervisor:
 
     # --- condition ---
 
-    def _read_heartbeat(self) -> None:
+    def _hear(self) -> None:
         if self.pulse.poll():
             self._write(last_heartbeat_at=timezone.now())
+
+    def _read_heartbeat(self) -> None:
+        self._hear()
         cap(self.run.directory / "engine.log")
         stored = self.run.last_seq + self.run.lines_refused
         now, recorded = time.monotonic(), self.pulse.recorded()

@@ -1,80 +1,89 @@
-"""A worker that takes over a run with unread events: requests reach the engine before them, and between their parts."""
+"""A worker that takes over a run with many unread events: requests do not wait for them."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
-from tests.workers.bridged_run import run
-from tests.workers.engine_record import Record
+from tests.workers.workplace import wait_for
+from webapp.runs import services
 from webapp.runs.models import Run
-from webapp.runs.states import Request, RunState
-from workers.bridge import Bridge
-from workers.limits import Limits
+from workers import lease
 from workers.process import identify
-from workers.supervisor import BACKLOG_SECONDS, Supervisor
+from workers.supervisor import supervise
 
-__all__ = ["run"]
+pytestmark = pytest.mark.django_db(transaction=True)
 
-pytestmark = pytest.mark.django_db
-
-# an engine that only waits for its stop
-WAITING = """
-import json, pathlib, sys, time
-control = pathlib.Path(sys.argv[1])
-while not control.exists() or json.loads(control.read_text())["request"] != "stop":
-    time.sleep(0.01)
-"""
+BACKLOG = 100_000  # events
 
 
 @pytest.fixture
-def engine(run: Run) -> Iterator[subprocess.Popen[bytes]]:
-    run.directory.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen([sys.executable, "-c", WAITING, str(run.directory / "control.json")])
-    yield process
-    process.kill()
-    process.wait()
-
-
-def test_a_stop_reaches_an_adopted_engine_before_its_backlog_is_read(
-    run: Run, engine: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
-    identity = identify(engine.pid, "cookie")
+def run(tmp_path: Path, settings: Any) -> Iterator[Run]:
+    """Of an engine that is alive and has recorded the backlog."""
+    settings.RUNS_DIR = str(tmp_path)
+    cookie = "cookie-of-the-backlog"
+    engine = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, "STARBOARD_RUN": cookie}
+    )
+    identity = identify(engine.pid, cookie)
     assert identity is not None
-    run.state, run.requested, run.process = RunState.STOPPING, Request.STOP, identity.as_row()
-    run.save()
-    control, requests, drain = run.directory / "control.json", [], Bridge.drain
-
-    def noting(self: Bridge, **options: Any) -> bool:
-        requests.append((json.loads(control.read_text())["request"] if control.exists() else None, self.run.last_seq))
-        return drain(self, **options)
-
-    monkeypatch.setattr(Bridge, "drain", noting)
-    threading.Timer(0, engine.wait).start()  # so that it is no zombie once it has exited
-    Supervisor(run, 1, threading.Event(), Limits(sweep=1.0)).supervise()
-    assert requests[0] == ("stop", 0)
-    run.refresh_from_db()
-    assert (run.last_seq, run.state in (RunState.STOPPED, RunState.CRASHED)) == (2, True)
+    made = Run.objects.create(name="calm-otter-12", config={}, state="running", process=identity.as_row())
+    made.directory.mkdir(parents=True)
+    (made.directory / "events.jsonl").write_text("".join(line(seq) for seq in range(1, BACKLOG + 1)))
+    yield made
+    engine.kill()
+    engine.wait()
 
 
-def test_a_backlog_is_read_in_parts_of_limited_time(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    for number in (1, 2):
-        record.file(run, number)  # ends a chunk
-    bridge = Bridge(run, 1)
-    assert bridge.drain(seconds=0.0)
-    assert 0 < run.last_seq < record.seq
-    while bridge.drain(seconds=0.0):
-        pass
-    assert run.last_seq == record.seq
-    assert Limits().requests >= BACKLOG_SECONDS
+def line(seq: int) -> str:
+    head = {"kind": "step_completed", "seq": seq, "time": 1000.0 + seq, "attempt": 1, "epoch": 1, "step": seq}
+    return json.dumps({**head, "metrics": {"reward/mean": 0.5}, "tokens": seq, "seconds": 1.0}) + "\n"
+
+
+def asked_to_stop(run: Run) -> bool:
+    try:
+        return bool(json.loads((run.directory / "control.json").read_text())["request"] == "stop")
+    except FileNotFoundError:
+        return False
+
+
+def read(run: Run) -> int:
+    return Run.objects.values_list("last_seq", flat=True).get(pk=run.pk)
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_stop_reaches_the_engine_before_a_backlog_is_read(run: Run, when: str) -> None:
+    if when == "before":
+        assert services.request_stop(run)
+    epoch = lease.take(run.pk)
+    assert epoch is not None
+    supervisor = threading.Thread(target=supervised, args=(run.pk, epoch))
+    supervisor.start()
+    try:
+        if when == "during":
+            wait_for(lambda: read(run) > 0, what="the first rows of the backlog")
+            assert services.request_stop(Run.objects.get(pk=run.pk))
+        began = time.monotonic()
+        wait_for(lambda: asked_to_stop(run), what="a request to stop")
+        assert time.monotonic() - began < 5.0  # about one on an idle machine
+        assert read(run) < BACKLOG
+    finally:
+        lease.seize(run.pk)  # ends the supervisor at its next write
+        supervisor.join()
+
+
+def supervised(run_id: str, epoch: int) -> None:
+    try:
+        supervise(run_id, epoch, threading.Event())
+    finally:
+        connection.close()
