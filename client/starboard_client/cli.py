@@ -91,7 +91,8 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     watched.set_defaults(do=commands.watch, quiet_past=True)
 
     for action in ("stop", "pause", "resume", "checkpoint", "archive", "start_over"):
-        of_run(verbs, action, f"{action} a run").set_defaults(do=commands.control, command=action)
+        verb = action.replace("_", "-")
+        of_run(verbs, verb, f"{verb} a run").set_defaults(do=commands.control, command=action)
 
     logs = of_run(verbs, "logs", "print the end of the engine's log")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until the run has ended")
