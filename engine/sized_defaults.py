@@ -14,6 +14,7 @@ from typing import Any
 from engine.config import RunConfig, set_field
 from engine.errors import ModelError
 from engine.policies.model_shape import model_shape
+from engine.revisions import without_revision
 
 RESPONSE_TOKENS = "max_response_tokens"  # of each environment
 IN_A_NAME = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bm])(?![\w.])", re.IGNORECASE)  # Qwen2.5-0.5B, SmolLM2-135M
@@ -113,7 +114,7 @@ def parameters_of(path: str) -> float | None:
     try:
         return model_shape(path).parameters
     except ModelError:
-        found = IN_A_NAME.findall(path.rpartition("/")[2].replace("-", " ").replace("_", " "))
+        found = IN_A_NAME.findall(without_revision(path)[0].rpartition("/")[2].replace("-", " ").replace("_", " "))
         return float(found[-1][0]) * UNITS[found[-1][1].lower()] if found else None
 
 
@@ -123,7 +124,7 @@ def sized_defaults(parameters: float) -> SizedDefaults:
 
 def changes_of(config: RunConfig) -> list[Change]:
     """What differs from the defaults for the size of `config`'s model; nothing if the size is unknown."""
-    parameters = parameters_of(config.model.path)
+    parameters = parameters_of(config.model.versioned_path)
     return list(_changes(config, sized_defaults(parameters))) if parameters else []
 
 

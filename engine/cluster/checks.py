@@ -75,7 +75,7 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     _check_moments(found, config)
     _check_compiler(found, config)
     try:
-        shape = model_shape(config.model.path)
+        shape = model_shape(config.model.versioned_path)
     except ModelError as error:
         found.unknown = str(error)
         return found
@@ -145,7 +145,7 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
         _check_moments(found, config)
         _check_compiler(found, config)
     try:
-        shape = model_shape(config.model.path)
+        shape = model_shape(config.model.versioned_path)
     except ModelError as error:
         found.unknown = str(error)
         return found

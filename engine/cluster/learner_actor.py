@@ -96,7 +96,7 @@ class LearnerActor:
         self.export_model: Any = None  # a whole model on the CPU to save from, where shards cannot be saved directly
         if notes and self.rank == 0:
             chosen = self.config.model
-            self.export_model = load_model(chosen.path, chat_template=chosen.chat_template)[0]
+            self.export_model = load_model(chosen.versioned_path, chat_template=chosen.chat_template)[0]
         self.write: Write | None = None
         self.background = self._background_saves(patience=timedelta(minutes=minutes))
         return {

@@ -64,7 +64,7 @@ PROBE_NATS = {"float32": 0.01, "bfloat16": 0.5}  # the largest difference betwee
 class RayBackend:
     def __init__(self, config: RunConfig, directory: Path, reporter: RunReporter) -> None:
         self.config, self.directory, self.reporter = config, directory, reporter
-        tokenizer = load_tokenizer(config.model.path, chat_template=config.model.chat_template)
+        tokenizer = load_tokenizer(config.model.versioned_path, chat_template=config.model.chat_template)
         self.context = ContextManager(tokenizer, think=config.rollout.think)
         self.pool: ActorPool | None = None
         self.metrics: Metrics = {}

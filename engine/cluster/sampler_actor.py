@@ -57,7 +57,7 @@ class SamplingBackend(Protocol):
 class TorchSampling:
     def __init__(self, config: RunConfig) -> None:
         template = config.model.chat_template
-        self.model, _ = load_model(config.model.path, device=device(), chat_template=template)
+        self.model, _ = load_model(config.model.versioned_path, device=device(), chat_template=template)
         compute_in(self.model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
         self.context_tokens = context_limit(self.model, config.rollout.max_context_tokens)
         self.at_once = config.rollout.rows_at_once
@@ -95,7 +95,7 @@ class VllmSampling:
 
         cluster = config.cluster
         self.engine = VllmEngine(
-            config.model.path,
+            config.model.versioned_path,
             max_context_tokens=config.rollout.max_context_tokens,
             rows=min(rows, config.rollout.rows_at_once or VLLM_ROWS, VLLM_ROWS),
             tensor_parallel=cluster.tensor_parallel,
@@ -144,7 +144,7 @@ class SamplerActor:
 
     def open(self) -> None:
         """Loads the model. Not in the constructor: of an error there Ray reports only that the actor died."""
-        path = self.config.model.path
+        path = self.config.model.versioned_path
         self.backend = (
             TorchSampling(self.config)
             if self.config.cluster.sampler == "torch"

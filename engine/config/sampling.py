@@ -10,6 +10,7 @@ from engine.config.problems import problems_by_field
 from engine.environments import environment_class
 from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
+from engine.revisions import HUB_ID, REVISION, versioned, without_revision
 from engine.rollout.context_windows import ContextWindow, FullContext
 from engine.section import Section
 
@@ -163,6 +164,13 @@ class ModelConfig(Section):
         "Rubik's cube, tiny-rooms Spatial. Or a directory with a Hugging Face causal language model, or a model id on "
         "the Hub.",
     )
+    revision: str = Field(
+        "",
+        max_length=200,
+        pattern=rf"^({REVISION})?$",
+        description="Branch, tag or commit of a model on the Hub, for its weights, configuration and tokenizer. Blank: "
+        "the branch main. A commit never changes; a branch may, between two runs.",
+    )
     chat_template: str = Field(
         "",
         max_length=20_000,
@@ -171,6 +179,18 @@ class ModelConfig(Section):
     )
     lora: LoraSection = LoraSection()
     start_from: StartFromSection = StartFromSection()
+
+    @model_validator(mode="after")
+    def _the_revision_has_its_own_field(self) -> ModelConfig:
+        name, revision = without_revision(self.path)
+        if revision and HUB_ID.fullmatch(name):
+            raise ValueError(f"path: {self.path!r} has a revision. Set path to {name!r} and revision to {revision!r}.")
+        return self
+
+    @property
+    def versioned_path(self) -> str:
+        """The path with the revision, as everything that loads or inspects models takes it."""
+        return versioned(self.path, self.revision)
 
 
 class RolloutConfig(Section):

@@ -166,7 +166,7 @@ def local_path(config: RunConfig, model: str | None, run_directory: str | None) 
                 f"{run_directory} has no valid checkpoint.", remedy="Train it further, or give a --model."
             )
         return str(evaluated_model(found))
-    path = model or config.model.path
+    path = model or config.model.versioned_path
     if (Path(path) / "manifest.json").is_file():
         if not is_valid(Path(path)):
             raise CheckpointError(f"The checkpoint {path} is damaged.", remedy="Use another checkpoint of the run.")

@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.cluster.byte_units import format_bytes
 from engine.inspection.inspect import inspect_model
 from engine.inspection.report import ModelReport
+from engine.revisions import versioned
 
 
 def inspect_main(argv: list[str]) -> int:
@@ -21,12 +22,13 @@ def inspect_main(argv: list[str]) -> int:
         "are loaded.",
     )
     parser.add_argument("path", help="directory, hub id, or name of a bundled model")
+    parser.add_argument("--revision", default="", help="branch, tag or commit of a hub id (default: main)")
     parser.add_argument("--chat-template", type=Path, help="file with a template to use instead of the model's own")
     parser.add_argument("--gpu", action="store_true", help="memory on a GPU")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
     template = options.chat_template.read_text() if options.chat_template else ""
-    report = inspect_model(options.path, chat_template=template, gpu=options.gpu)
+    report = inspect_model(versioned(options.path, options.revision), chat_template=template, gpu=options.gpu)
     sys.stdout.write(json.dumps(asdict(report), indent=1) + "\n" if options.json else "\n".join(lines(report)) + "\n")
     return 1 if report.problems else 0
 

@@ -11,7 +11,7 @@ from engine.errors import ModelError
 from engine.inspection.report import MemoryReport, ModelReport, TemplateReport
 from engine.policies.attention_masks import attention_kinds
 from engine.policies.loading import load_tokenizer, stop_token_ids_of
-from engine.policies.model_paths import check_model_path, model_source
+from engine.policies.model_paths import check_model_path, model_revision, model_source, split_path
 from engine.policies.model_shape import ModelShape, folder_of, model_shape
 from engine.policies.vllm_models import unsupported_by_vllm
 from engine.rollout.context_manager import ContextManager
@@ -30,7 +30,8 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def inspect_model(path: str, *, chat_template: str = "", gpu: bool = False) -> ModelReport:
-    """What is known of the model at `path`, a directory, a hub id or a name of a bundled one."""
+    """What is known of the model at `path`, a directory, a hub id (`organisation/model@revision` for one of its
+    revisions) or a name of a bundled one."""
     found = ModelReport(path=path)
     try:
         check_model_path(path)
@@ -75,7 +76,7 @@ def _attention(path: str) -> list[str]:
     from transformers import AutoConfig
 
     try:
-        config = AutoConfig.from_pretrained(model_source(path), trust_remote_code=False)
+        config = AutoConfig.from_pretrained(model_source(path), revision=model_revision(path), trust_remote_code=False)
     except (ValueError, OSError, KeyError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(f"transformers does not know this model: {first}", remedy="Use another model.") from error
@@ -102,9 +103,9 @@ def _template(path: str, chat_template: str) -> TemplateReport:
 
 def _memory(path: str, shape: ModelShape, *, gpu: bool) -> list[MemoryReport]:
     """For the default rollout; what a run of one's own needs is on its form."""
-    configs = {
-        title: build_config({**way, "model": {"path": path, **way.get("model", {})}}) for title, way in WAYS.items()
-    }
+    source, revision = split_path(path)
+    model = {"path": source, "revision": revision}
+    configs = {title: build_config({**way, "model": {**model, **way.get("model", {})}}) for title, way in WAYS.items()}
     return [
         MemoryReport(title=title, sentences=estimate_local(config, shape, gpu=gpu).sentences())
         for title, config in configs.items()

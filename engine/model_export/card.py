@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.config import RunConfig
+from engine.config import ModelConfig, RunConfig
 from engine.events import HeldOutResult
 from engine.policies.model_paths import BUNDLED, local_folder, model_source
 from engine.rollout.prompts import Message, opener
@@ -114,7 +114,7 @@ def _facts(origin: Origin) -> dict[str, str]:
     config = origin.config
     start = config.model.start_from
     facts = {
-        "base model": _base(config.model.path),
+        "base model": _base(config.model),
         "algorithm": f"{config.algorithm.type}, {config.rollout.groups} prompts x {config.rollout.group_size}",
         "learning rate": f"{config.optimizer.learning_rate:g}",
         "environments": ", ".join(f"{plain(one.tag)} ({one.kind})" for one in config.environments),
@@ -129,11 +129,13 @@ def _facts(origin: Origin) -> dict[str, str]:
     return facts
 
 
-def _base(path: str) -> str:
+def _base(model: ModelConfig) -> str:
     """Of a folder the name only: where it was on a machine says nothing to others."""
+    path = model.path
     if path in BUNDLED:
         return f"{path}, which ships with Starboard"
-    return plain(hub_id(path) or model_source(path).rstrip("/").rpartition("/")[2])
+    name = plain(hub_id(path) or model_source(path).rstrip("/").rpartition("/")[2])
+    return f"{name} at revision {plain(model.revision)}" if model.revision else name
 
 
 def _results(origin: Origin) -> list[str]:
@@ -170,7 +172,7 @@ def _example(messages: Sequence[Message]) -> str:
 
 
 def _licence(origin: Origin) -> str:
-    base = _base(origin.config.model.path)
+    base = _base(origin.config.model)
     if origin.licence:
         return f"That of the base model, {base}: {origin.licence}."
     return f"The licence of the base model, {base}, is not recorded with its files. It applies to this model too."

@@ -84,7 +84,7 @@ def export_main(argv: list[str]) -> int:
         averaged=averaged,
         held_out=source.results.get(source.step, []) if evaluated else [],
         suites=[result for directory in options.evaluation for result in suite_results(directory, model)],
-        licence=options.licence or licence_of(config.model.path),
+        licence=options.licence or licence_of(config.model.versioned_path),
         example=_example(config),
     )
     export_model(model, options.out, card=card(origin), precision=options.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.policies.model_paths import BUNDLED, local_folder
+from engine.policies.model_paths import BUNDLED, local_folder, model_revision, model_source
 
 OURS = "apache-2.0"  # of the models that ship
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*$", re.DOTALL | re.MULTILINE)
@@ -36,7 +36,7 @@ def _cached_card(model: str) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(model, "README.md")
+        found = try_to_load_from_cache(model_source(model), "README.md", revision=model_revision(model))
     except HFValidationError:
         return None
     return Path(found) if isinstance(found, str) else None

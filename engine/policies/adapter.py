@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from engine.config import LoraSection
+from engine.config import LoraSection, ModelConfig
 from engine.errors import ModelError
 from engine.policies.loading import LanguageModel
 from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
@@ -172,16 +172,16 @@ def adapter_state(model: nn.Module) -> dict[str, Tensor]:
 
 
 def save_adapter(
-    model: nn.Module, lora: LoraSection, directory: Path, *, base: str, state: dict[str, Tensor] | None = None
+    model: nn.Module, lora: LoraSection, directory: Path, *, base: ModelConfig, state: dict[str, Tensor] | None = None
 ) -> None:
-    """Writes the adapter in peft's format; `base` is the path or id of its model. `state` has its whole weights if the
+    """Writes the adapter in peft's format, for the model `base`. `state` has its whole weights if the
     model is sharded."""
     from peft import get_peft_model_state_dict
     from safetensors.torch import save_file
 
     directory.mkdir(parents=True)
     config = _peft_config(lora, sorted({name.rpartition(".")[2] for name in adapted(model)}))
-    config.base_model_name_or_path, config.inference_mode = base, True
+    config.base_model_name_or_path, config.revision, config.inference_mode = base.path, base.revision or None, True
     config.save_pretrained(directory)
     own = get_peft_model_state_dict(model, state_dict=state, adapter_name=NAME)
     save_file({PREFIX + name: weight.contiguous() for name, weight in own.items()}, directory / WEIGHTS)

@@ -14,7 +14,7 @@ from engine.policies.attention import use_own_attention
 from engine.policies.attention_masks import attention_kinds
 from engine.policies.linear_scores import LogitScale
 from engine.policies.model_config import model_config
-from engine.policies.model_paths import check_model_path, model_source
+from engine.policies.model_paths import check_model_path, model_revision, model_source
 
 LanguageModel = Any  # transformers' models have no useful types
 
@@ -25,10 +25,10 @@ def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tu
 
     tokenizer = load_tokenizer(path, chat_template=chat_template)
     with _loading(path):
-        source = model_source(path)
         model = AutoModelForCausalLM.from_pretrained(
-            source,
-            config=model_config(source),
+            model_source(path),
+            revision=model_revision(path),
+            config=model_config(path),
             trust_remote_code=False,
             use_safetensors=True,
             dtype=torch.float32,
@@ -56,7 +56,9 @@ def load_tokenizer(path: str, *, chat_template: str = "") -> Any:
 
     check_model_path(path)
     with _loading(path):
-        tokenizer = AutoTokenizer.from_pretrained(model_source(path), trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(
+            model_source(path), revision=model_revision(path), trust_remote_code=False
+        )
     if chat_template:
         tokenizer.chat_template = chat_template
     if getattr(tokenizer, "chat_template", None) is None:
@@ -75,7 +77,8 @@ def _loading(path: str) -> Iterator[None]:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",
             remedy="Give the name of a bundled model, a directory with config.json, safetensors weights and a "
-            "tokenizer, or a hub id that is in the local Hugging Face cache or can be downloaded.",
+            "tokenizer, or a hub id that, at its model.revision, is in the local Hugging Face cache or can be "
+            "downloaded.",
         ) from error
 
 
@@ -148,11 +151,11 @@ def stop_token_ids_of(path: str) -> set[int]:
     """`stop_token_ids` of a model that is not loaded."""
     from transformers import AutoConfig, GenerationConfig
 
-    source = model_source(path)
+    source, revision = model_source(path), model_revision(path)
     try:
-        return _eos_ids(GenerationConfig.from_pretrained(source))
+        return _eos_ids(GenerationConfig.from_pretrained(source, revision=revision))
     except OSError:  # a model without generation_config.json
-        return _eos_ids(AutoConfig.from_pretrained(source, trust_remote_code=False))
+        return _eos_ids(AutoConfig.from_pretrained(source, revision=revision, trust_remote_code=False))
 
 
 def _eos_ids(config: Any) -> set[int]:

@@ -19,7 +19,7 @@ from engine.errors import ModelError
 from engine.policies.adapter import NAME, PREFIX, WEIGHTS, add_adapter, fresh_weight
 from engine.policies.loading import LanguageModel, check_architecture, first_line
 from engine.policies.model_config import model_config
-from engine.policies.model_paths import check_model_path, model_source
+from engine.policies.model_paths import check_model_path, model_revision, model_source
 from engine.policies.weight_files import StoredTensor, stored_tensors
 
 A_OR_B = (f".lora_A.{NAME}.weight", f".lora_B.{NAME}.weight")
@@ -50,8 +50,8 @@ def meta_model(path: str, *, device: str, lora: LoraSection, adapter: Path | Non
     `NeedsWholeLoad` for a model that cannot be read in parts; `ModelError` for an adapter that does not fit.
     """
     check_model_path(path)
-    stored = stored_tensors(_files_of(model_source(path)))
-    model = _without_weights(model_source(path))
+    stored = stored_tensors(_files_of(path))
+    model = _without_weights(path)
     found = _by_name_of_state(model, model.state_dict(), stored)
     if lora.rank:
         add_adapter(model, lora)
@@ -66,13 +66,15 @@ def meta_model(path: str, *, device: str, lora: LoraSection, adapter: Path | Non
     return model
 
 
-def _files_of(source: str) -> list[Path]:
-    """Its safetensors files, downloaded if `source` is a hub id."""
+def _files_of(path: str) -> list[Path]:
+    """Its safetensors files, downloaded if `path` is a hub id."""
     from transformers.utils import cached_file
     from transformers.utils.hub import get_checkpoint_shard_files
 
+    source, revision = model_source(path), model_revision(path)
+
     def find(name: str) -> str | None:
-        found: str | None = cached_file(source, name, _raise_exceptions_for_missing_entries=False)
+        found: str | None = cached_file(source, name, revision=revision, _raise_exceptions_for_missing_entries=False)
         return found
 
     try:
@@ -81,18 +83,18 @@ def _files_of(source: str) -> list[Path]:
         if whole := find("model.safetensors"):
             return [Path(whole)]
         if index := find("model.safetensors.index.json"):
-            return [Path(part) for part in get_checkpoint_shard_files(source, index)[0]]
+            return [Path(part) for part in get_checkpoint_shard_files(source, index, revision=revision)[0]]
     except OSError as error:
         raise NeedsWholeLoad(first_line(error)) from error
     raise NeedsWholeLoad("its weights are not stored as safetensors")
 
 
-def _without_weights(source: str) -> LanguageModel:
+def _without_weights(path: str) -> LanguageModel:
     from accelerate import init_empty_weights
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     try:
-        config = model_config(source)
+        config = model_config(path)
         if getattr(config, "quantization_config", None) or getattr(config, "transformers_weights", None):
             raise NeedsWholeLoad("its weights are quantized, or in files with other names")
         with init_empty_weights(include_buffers=False):
@@ -104,7 +106,7 @@ def _without_weights(source: str) -> LanguageModel:
     check_architecture(model)
     model.tie_weights()  # moving tied parameters to `meta` separated them
     with suppress(OSError):  # there is none: the one derived from its configuration stays
-        model.generation_config = GenerationConfig.from_pretrained(source)
+        model.generation_config = GenerationConfig.from_pretrained(model_source(path), revision=model_revision(path))
     return model.eval()
 
 
@@ -115,7 +117,7 @@ def keeps_names(model: LanguageModel, path: str) -> bool:
         name.replace(".base_layer.", "."): weight for name, weight in model.state_dict().items() if ".lora_" not in name
     }
     try:
-        _by_name_of_state(model, state, stored_tensors(_files_of(model_source(path))))
+        _by_name_of_state(model, state, stored_tensors(_files_of(path)))
     except NeedsWholeLoad:
         return False
     return True

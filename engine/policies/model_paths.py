@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import ModelError
+from engine.revisions import without_revision
 
 _MODELS = Path(__file__).parent.parent / "models" / "tiny"
 BUNDLED: dict[str, Path] = {
@@ -18,14 +19,39 @@ BUNDLED: dict[str, Path] = {
 }
 
 
+LATEST = "main"  # what the Hub gives without a revision
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """A model and its revision. A directory whose own name has an @ stays as it is."""
+    return (path, "") if "@" not in path or _exists(path) else without_revision(path)
+
+
 def model_source(path: str) -> str:
-    """A directory or hub id. Those that ship have names: `tiny`, `tiny-arithmetic`, `tiny-bandit`, `tiny-boards`,
-    `tiny-cube`, `tiny-rooms`, `tiny-sokoban`."""
-    return str(BUNDLED.get(path, path))
+    """A directory or hub id, without its revision. Those that ship have names: `tiny`, `tiny-arithmetic`,
+    `tiny-bandit`, `tiny-boards`, `tiny-cube`, `tiny-rooms`, `tiny-sokoban`."""
+    name = split_path(path)[0]
+    return str(BUNDLED.get(name, name))
+
+
+def model_revision(path: str) -> str:
+    return split_path(path)[1] or LATEST
+
+
+def check_revision(path: str, revision: str) -> None:
+    """`ModelError` for a revision of something other than a hub id: the files of a directory have none."""
+    if revision and (path in BUNDLED or path.startswith((".", "/", "~")) or _exists(path)):
+        what = "ships with Starboard" if path in BUNDLED else "is a directory"
+        raise ModelError(
+            f"model.revision {revision!r} is given, and the model {path} {what}, which has no revisions.",
+            remedy="Leave model.revision empty, or give the id of a model on the Hub as model.path.",
+        )
 
 
 def check_model_path(path: str) -> None:
-    """`ModelError` for a directory that is missing or has no model. Hub ids are not looked up."""
+    """`ModelError` for a directory that is missing, has no model, or is given with a revision. Hub ids are not looked
+    up."""
+    check_revision(*split_path(path))
     source = model_source(path)
     exists = _exists(source)
     if (source.startswith((".", "/", "~")) or exists) and local_folder(path) is None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ModelError
-from engine.policies.model_paths import local_folder
+from engine.policies.model_paths import local_folder, model_revision, model_source
 
 Sizes = tuple[int, ...]
 FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
@@ -102,12 +102,13 @@ def folder_of(path: str) -> Path | None:
     """The directory with config.json, if it is on this machine."""
     if (folder := local_folder(path)) is not None:
         return folder
-    if path.startswith((".", "/", "~")) or not re.fullmatch(HUB_ID, path):
+    source, revision = model_source(path), model_revision(path)
+    if source.startswith((".", "/", "~")) or not re.fullmatch(HUB_ID, source):
         return None
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(path, "config.json")
+        found = try_to_load_from_cache(source, "config.json", revision=revision)
     except ValueError:  # not a valid hub id
         return None
     return Path(found).parent if isinstance(found, str) else None

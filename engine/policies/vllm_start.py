@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from engine.errors import ModelError
 from engine.policies.loading import first_line
 from engine.policies.model_config import model_config
-from engine.policies.model_paths import model_source
+from engine.policies.model_paths import model_revision, model_source
 from engine.policies.vllm_installation import INSTALL
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -39,7 +39,7 @@ def import_platform() -> Any:
 
 def read_config(path: str) -> Any:
     try:
-        return model_config(model_source(path))
+        return model_config(path)
     except Exception as error:
         raise ModelError(
             f"{path!r} has no readable configuration: {first_line(error)}",
@@ -67,6 +67,7 @@ def arguments_for(
     precision = precision_of(dtype, platform)
     arguments: dict[str, Any] = {
         "model": model_source(path),
+        "revision": model_revision(path),
         "trust_remote_code": False,
         "load_format": "safetensors",
         "skip_tokenizer_init": True,

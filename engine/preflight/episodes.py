@@ -56,10 +56,10 @@ def rounds_of_model(
 ) -> Iterator[Round]:
     """The same with a model, sampled as in training."""
     from engine.evaluation.models import LocalModel
-    from engine.policies.model_paths import model_source
+    from engine.policies.model_paths import BUNDLED
 
     run = RunConfig.model_validate({"environments": [config.model_dump()]})
-    local = LocalModel(run, model_source(model))
+    local = LocalModel(run, str(BUNDLED.get(model, model)))
     try:
         for member in range(rollouts):
             played = local.play(_specs(config, seeds, member), temperature=temperature)

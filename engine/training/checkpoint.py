@@ -55,7 +55,7 @@ def save(directory: Path, tokenizer: SavesFiles, state: CheckpointState) -> Path
                 else:
                     _write_model(part / folder, model, weights)
         if config.model.lora.rank:
-            save_adapter(model, config.model.lora, part / ADAPTER, base=config.model.path, state=state.adapter())
+            save_adapter(model, config.model.lora, part / ADAPTER, base=config.model, state=state.adapter())
         torch.save(state.learner(), part / "learner.pt")
     return _named(directory, state.progress)
 
@@ -92,7 +92,7 @@ def _write_gathered(
         named = ((one.name, one.tensor) for one in tensors)
         if part == ADAPTER:
             whole_ones = {name: weight.cpu() for name, weight in named}
-            save_adapter(model, config.model.lora, folder / ADAPTER, base=config.model.path, state=whole_ones)
+            save_adapter(model, config.model.lora, folder / ADAPTER, base=config.model, state=whole_ones)
         elif part == LEARNER:
             write_tensors(folder, LEARNER, named)
         elif export_model is None:
@@ -193,8 +193,8 @@ def _load_meta(
 def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
     """Paths of the model and of its trained adapter."""
     if found is None:
-        return config.model.path, None
-    return (config.model.path, found / ADAPTER) if config.model.lora.rank else (str(found / MODEL), None)
+        return config.model.versioned_path, None
+    return (config.model.versioned_path, found / ADAPTER) if config.model.lora.rank else (str(found / MODEL), None)
 
 
 def restore(path: Path, learner: Learner) -> Progress:

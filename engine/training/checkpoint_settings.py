@@ -30,7 +30,7 @@ def weight_settings(config: RunConfig) -> Settings:
         settings |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
     if start.run:  # model.path is then a folder of that run, which may move
         return settings | {"model.start_from": f"step {start.step} of {start.run}"}
-    return settings | {"model.path": config.model.path}
+    return settings | {"model.path": config.model.path, "model.revision": config.model.revision}
 
 
 def checkpoint_settings(config: RunConfig) -> Settings:

@@ -71,7 +71,7 @@ def shape_if_open(config: RunConfig) -> ModelShape | None:
     if config.optimizer.micro_batch_tokens:
         return None
     try:
-        return model_shape(config.model.path)
+        return model_shape(config.model.versioned_path)
     except ModelError:
         return None
 

@@ -80,7 +80,7 @@ class Learner:
     @cached_property
     def merges_one_by_one(self) -> bool:
         """Whether a model with its adapter merged can be written one weight at a time: its files have its names."""
-        return keeps_names(self.model, self.config.model.path)
+        return keeps_names(self.model, self.config.model.versioned_path)
 
     def _reference_of(self, model: LanguageModel | None) -> Reference:
         if self.config.model.lora.rank:

@@ -110,7 +110,7 @@ def prepare(
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))
     directory.write_config(config)
-    start, name = pin_start(config, directory.path), config.model.path
+    start, name = pin_start(config, directory.path), config.model.versioned_path
     if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")
     initial = begun_at(config, start)

@@ -7,7 +7,6 @@ program, in which engines run, has its first part.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from django.conf import settings
@@ -15,10 +14,10 @@ from django.conf import settings
 from engine.addresses import is_this_machine
 from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED, check_model_path
+from engine.revisions import HUB_ID, without_revision
 from webapp.environments.restrictions import is_administrator
 from webapp.projects.reader import reader
 
-HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 NOT_IN_FOLDERS = "is not in a folder of models of this installation"
 SHIPPED = next(iter(BUNDLED.values())).parent
 
@@ -63,11 +62,12 @@ def is_in_model_folders(path: str) -> bool:
 
 
 def is_hub_id(path: str) -> bool:
-    first = path.partition("/")[0]
-    if not HUB_ID.fullmatch(path) or not first.strip("."):
+    """With a revision or without."""
+    name, _ = without_revision(path)
+    if not HUB_ID.fullmatch(name):
         return False
     try:
-        return not (settings.BASE_DIR / first).exists()
+        return not any((settings.BASE_DIR / one.partition("/")[0]).exists() for one in (name, path))
     except OSError:  # too long to exist
         return True
 

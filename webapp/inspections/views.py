@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -10,8 +11,9 @@ from django.views.decorators.http import require_safe
 
 from engine.environment_calls.helper import CallFailed
 from engine.errors import ModelError
-from engine.policies.model_paths import BUNDLED
+from engine.policies.model_paths import BUNDLED, check_revision
 from engine.policies.model_shape import model_shape
+from engine.revisions import REVISION, versioned
 from webapp.environments.model_access import check_access
 from webapp.worker_calls import ask_worker, is_alone
 from workers.app import INSPECT
@@ -19,27 +21,40 @@ from workers.app import INSPECT
 SECONDS = 28.0  # importing transformers takes most of it
 ALONE_SECONDS = 200.0  # in tests, several of which run at once
 LONGEST_PATH = 500
+LONGEST_REVISION = 200
 
 
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
     path = request.GET.get("path", "").strip()[:LONGEST_PATH]
-    context: dict[str, Any] = {"path": path, "bundled": _bundled()}
+    revision = request.GET.get("revision", "").strip()[:LONGEST_REVISION]
+    context: dict[str, Any] = {"path": path, "revision": revision, "bundled": _bundled()}
     if path:
         try:
-            context["report"] = _inspected(path)
+            context["report"] = _inspected(path, revision)
         except (CallFailed, ModelError) as error:
             context["failure"] = str(error)
     return render(request, "inspections/models.html", context)
 
 
-def _inspected(path: str) -> dict[str, Any]:
+def _inspected(path: str, revision: str) -> dict[str, Any]:
     check_access(path)
+    if revision:
+        _check_revision(path, revision)
+    named = versioned(path, revision)
     if not is_alone():
-        return ask_worker(INSPECT, path, seconds=SECONDS, what="models are inspected")
+        return ask_worker(INSPECT, named, seconds=SECONDS, what="models are inspected")
     from workers.model_inspections import inspect
 
-    return inspect(path, ALONE_SECONDS)
+    return inspect(named, ALONE_SECONDS)
+
+
+def _check_revision(path: str, revision: str) -> None:
+    if not re.fullmatch(REVISION, revision):
+        raise ModelError(
+            f"{revision!r} is not the name of a revision.", remedy="Give a branch, a tag or a commit, such as main."
+        )
+    check_revision(path, revision)
 
 
 def _bundled() -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from engine.cluster.checks import check_machine, this_machine
 from engine.config import RunConfig, problems_by_field
 from engine.errors import ModelError
-from engine.policies.model_paths import BUNDLED
+from engine.policies.model_paths import BUNDLED, check_revision
 from webapp.environments.measuring import measured_feasibility
 from webapp.environments.model_access import check_model, may_be_named
 from webapp.environments.models import EnvironmentVersion
@@ -94,6 +94,8 @@ def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
         check_model(config.model.path)
     except ModelError as error:
         made.errors["model.path"] = str(error)
+    else:
+        _check_revision(made, config)
     if reason := why_not(config):
         made.errors["model.start_from.step"] = reason
     _check_budget(made, config, field_of)
@@ -101,6 +103,13 @@ def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
         _check_machine(made, config)
     _warn(made, config)
     return made
+
+
+def _check_revision(made: Draft, config: RunConfig) -> None:
+    try:
+        check_revision(config.model.path, config.model.revision)
+    except ModelError as error:
+        made.errors["model.revision"] = str(error)
 
 
 def _check_machine(made: Draft, config: RunConfig) -> None:

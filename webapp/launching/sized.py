@@ -34,7 +34,7 @@ def sized(config: RunConfig, preset: RunConfig) -> Sized | None:
     """None if the preset is for models of the same size, or if the size is unknown."""
     if not may_be_named(config.model.path):
         return None
-    own, of_preset = parameters_of(config.model.path), parameters_of(preset.model.path)
+    own, of_preset = (parameters_of(one.model.versioned_path) for one in (config, preset))
     if own is None or (of_preset is not None and sized_defaults(own) is sized_defaults(of_preset)):
         return None
     wanted = sized_defaults(own)

@@ -23,7 +23,7 @@ def model_card(run: Run, step: int, *, averaged: bool) -> str:
         averaged=averaged,
         held_out=counted(evaluations).get(step, []),
         suites=_suite_results(run, step),
-        licence=licence_of(config.model.path),
+        licence=licence_of(config.model.versioned_path),
     )
     return card(origin)
 

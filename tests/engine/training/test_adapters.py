@@ -13,7 +13,7 @@ from peft import PeftModel
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from engine.config import LoraSection, build_config
+from engine.config import LoraSection, ModelConfig, build_config
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter import adapted, adapter_off, add_adapter, load_adapter, merged_state, save_adapter
 from engine.policies.loading import load_model
@@ -87,7 +87,7 @@ def test_the_update_added_into_the_weights_computes_the_same() -> None:
 
 def test_an_adapter_is_read_by_peft_and_by_its_own_reader(tmp_path: Path) -> None:
     model = adapted_model()
-    save_adapter(model, LoraSection(**LORA), tmp_path / "adapter", base="somewhere")
+    save_adapter(model, LoraSection(**LORA), tmp_path / "adapter", base=ModelConfig(path="somewhere"))
     torch.testing.assert_close(logits(PeftModel.from_pretrained(small_model(), tmp_path / "adapter")), logits(model))
     again = small_model()
     add_adapter(again, LoraSection(**LORA))

@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from engine.environment_calls.helper import CallFailed
 from engine.policies.model_paths import BUNDLED
+from tests.engine.hub_cache import add_commit
 from tests.engine.zoo import save_zoo_model
 from workers.model_inspections import inspect
 
@@ -68,3 +69,24 @@ def test_a_path_that_looks_like_an_option_is_a_path() -> None:
 def test_an_inspection_that_takes_too_long_is_ended() -> None:
     with pytest.raises(CallFailed, match=r"could not be inspected within 0\.1 s"):
         inspect("tiny", 0.1)
+
+
+def test_a_model_of_the_hub_is_inspected_at_a_revision(
+    browser: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = save_zoo_model(tmp_path / "files", "Qwen3")
+    add_commit(tmp_path / "hub", "lab/agent", "1" * 40, files, refs=("v1.0",))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+    def shown(**query: str) -> str:
+        return browser.get("/models/", query).content.decode()
+
+    page = shown(path="lab/agent", revision="v1.0")
+    assert "Qwen3ForCausalLM" in page
+    assert 'href="/runs/new/?model.path=lab/agent&amp;model.revision=v1.0"' in page
+    form = browser.get("/runs/new/?model.path=lab/agent&model.revision=v1.0").content.decode()
+    assert 'value="v1.0"' in form
+    assert "is not on this machine yet" in shown(path="lab/agent")  # main is not in the cache
+    assert "is not the name of a revision" in shown(path="lab/agent", revision="../x")
+    assert "the model tiny ships with Starboard, which has no revisions" in shown(path="tiny", revision="v1.0")

@@ -17,6 +17,18 @@ def test_a_missing_model_is_an_error_at_its_field(browser: Client, lake: Environ
     assert "/nowhere/at/all" in field_of(answer, "model.path").error
 
 
+def test_a_revision_of_a_model_that_has_none_is_an_error_at_its_field(
+    browser: Client, lake: EnvironmentVersion
+) -> None:
+    error = field_of(browser.post(NEW, filled_in(lake, model__revision="v1.0")), "model.revision").error
+    assert error == (
+        "model.revision 'v1.0' is given, and the model tiny ships with Starboard, which has no revisions. "
+        "Leave model.revision empty, or give the id of a model on the Hub as model.path."
+    )
+    posted = filled_in(lake, model__path="lab/agent", model__revision="../x")
+    assert "must match the pattern" in field_of(browser.post(NEW, posted), "model.revision").error
+
+
 def test_an_adapter_of_a_layer_that_the_model_lacks_is_an_error_at_its_field(
     browser: Client, lake: EnvironmentVersion
 ) -> None:
