@@ -66,7 +66,7 @@ def begun_at(config: RunConfig, start: Path | None) -> RunConfig:
     """`config` with the checkpoint's model as the model to load."""
     if start is None:
         return config
-    model = config.model.model_copy(update={"path": str(start.resolve() / "model"), "revision": ""})
+    model = config.model.model_copy(update={"path": str(start.resolve() / "model"), "revision": "", "adapter": ""})
     return config.model_copy(update={"model": model})
 
 

@@ -12,9 +12,9 @@ from engine.environment_calls.helper import CallFailed
 from workers.process import REPOSITORY, WITHHELD
 
 
-def inspect(path: str, seconds: float) -> dict[str, Any]:
+def inspect(path: str, seconds: float, adapter: str = "") -> dict[str, Any]:
     """The report of `python -m engine inspect-model` as JSON; `CallFailed` where there is none."""
-    command = [sys.executable, "-m", "engine", "inspect-model", "--json", "--", path]
+    command = [sys.executable, "-m", "engine", "inspect-model", "--json", f"--adapter={adapter}", "--", path]
     environment = {name: value for name, value in os.environ.items() if name not in WITHHELD}
     try:
         done = subprocess.run(

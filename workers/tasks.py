@@ -86,9 +86,9 @@ def measure_environments() -> None:
 
 
 @app.task(name=INSPECT)
-def inspect_model(key: str, path: str, seconds: float) -> None:
+def inspect_model(key: str, path: str, adapter: str, seconds: float) -> None:
     """Answers what a page asks about a model, in the list `key` of Redis."""
-    page_calls.answer(key, lambda: model_inspections.inspect(path, seconds))
+    page_calls.answer(key, lambda: model_inspections.inspect(path, seconds, adapter))
 
 
 @app.task(name=INDEX)

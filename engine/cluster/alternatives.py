@@ -122,7 +122,7 @@ def _kinds(config: RunConfig) -> list[list[Changes]]:
         )
     if optimizer.moments != "8bit" and eight_bits_installed():  # after the learners, of which they take only one
         found.append([{"optimizer.moments": "8bit"}])
-    if not config.model.lora.rank:
+    if not config.model.lora.rank and not config.model.adapter:
         found.append([{"model.lora.rank": LORA_RANK}])
     return [kind for kind in found if kind]
 

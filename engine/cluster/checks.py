@@ -23,6 +23,7 @@ from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
+from engine.policies.adapter_files import misfits, read_adapter
 from engine.policies.lora_targets import unknown_targets
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed
@@ -78,8 +79,10 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
         shape = model_shape(config.model.versioned_path)
     except ModelError as error:
         found.unknown = str(error)
+        _check_adapter(found, config, None)
         return found
     _check_targets(found, config, shape)
+    _check_adapter(found, config, shape)
     gpu = bool(machine.gpus)
     memory = found.memory = estimate_local(config, shape, gpu=gpu)
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
@@ -148,8 +151,10 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
         shape = model_shape(config.model.versioned_path)
     except ModelError as error:
         found.unknown = str(error)
+        _check_adapter(found, config, None)
         return found
     _check_targets(found, config, shape)
+    _check_adapter(found, config, shape)
     memory = found.memory = estimate(config, shape, gpu=gpu)
     if config.cluster.sampler == "vllm":
         _check_vllm(found, config, shape)
@@ -210,6 +215,18 @@ def _check_compiler(found: Findings, config: RunConfig) -> None:
 def _check_targets(found: Findings, config: RunConfig, shape: ModelShape) -> None:
     if why := unknown_targets(shape, config.model.lora):
         found.problems["model.lora.targets"] = why
+
+
+def _check_adapter(found: Findings, config: RunConfig, shape: ModelShape | None) -> None:
+    """The adapter that the run starts from; `shape` is None if the model is not on this machine."""
+    if not config.model.adapter or config.model.start_from.run:
+        return
+    try:
+        adapter = read_adapter(config.model.adapter)
+    except ModelError as error:
+        found.problems["model.adapter"] = str(error)
+        return
+    found.problems |= dict(misfits(adapter, config.model.lora, shape))
 
 
 def _check_work_for_all(found: Findings, config: RunConfig) -> None:

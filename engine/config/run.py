@@ -80,6 +80,12 @@ class RunConfig(Section):
         """Whether a KL penalty, in the loss or in the reward, needs the reference model in memory."""
         return self.loss.kl_coefficient > 0 or self.algorithm.reward_kl > 0
 
+    @property
+    def copies_reference(self) -> bool:
+        """Whether the reference is a second model. The policy without an adapter that the run began is the reference
+        itself; without one that it was given, it is not."""
+        return self.needs_reference and not (self.model.lora.rank and not self.model.adapter)
+
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:
         tags = [e.tag for e in self.environments]

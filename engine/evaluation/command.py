@@ -137,7 +137,9 @@ def evaluated_model_of(config: RunConfig, options: argparse.Namespace, run_direc
     if options.endpoint is None:
         if options.key_env is not None:
             raise ConfigError("--key-env is only for an endpoint.", remedy="Give --endpoint URL.")
-        return LocalModel(config, local_path(config, options.model, run_directory))
+        given = config.model.adapter if options.model is None and run_directory is None else ""
+        adapter = Path(given).expanduser() if given else None
+        return LocalModel(config, local_path(config, options.model, run_directory), adapter=adapter)
     if not options.model:
         raise ConfigError("--endpoint needs the model's name.", remedy="Give --model NAME, as the endpoint lists it.")
     if options.concurrency < 1 or options.retries < 0 or not (math.isfinite(options.timeout) and options.timeout > 0):

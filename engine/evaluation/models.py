@@ -78,15 +78,18 @@ class LocalModel:
 
     at_once = 64
 
-    def __init__(self, config: RunConfig, path: str) -> None:
+    def __init__(self, config: RunConfig, path: str, *, adapter: Path | None = None) -> None:
         import torch
 
+        from engine.policies.adapter import merge_adapter
         from engine.policies.loading import compute_in, load_model
 
         torch.set_num_threads(threads_for(config.threads))
         self.name, self.address = path, ""
         self.seen = SeenProblems.read(Path(path).parent)  # of a checkpoint, whose part it is
         self.model, self.tokenizer = load_model(path, device="cuda" if torch.cuda.is_available() else "cpu")
+        if adapter is not None:
+            merge_adapter(self.model, adapter)
         compute_in(self.model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
         self.use(config.rollout)
 

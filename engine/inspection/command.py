@@ -23,12 +23,14 @@ def inspect_main(argv: list[str]) -> int:
     )
     parser.add_argument("path", help="directory, hub id, or name of a bundled model")
     parser.add_argument("--revision", default="", help="branch, tag or commit of a hub id (default: main)")
+    parser.add_argument("--adapter", default="", help="directory of a LoRA adapter in peft's format")
     parser.add_argument("--chat-template", type=Path, help="file with a template to use instead of the model's own")
     parser.add_argument("--gpu", action="store_true", help="memory on a GPU")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
     template = options.chat_template.read_text() if options.chat_template else ""
-    report = inspect_model(versioned(options.path, options.revision), chat_template=template, gpu=options.gpu)
+    path = versioned(options.path, options.revision)
+    report = inspect_model(path, adapter=options.adapter, chat_template=template, gpu=options.gpu)
     sys.stdout.write(json.dumps(asdict(report), indent=1) + "\n" if options.json else "\n".join(lines(report)) + "\n")
     return 1 if report.problems else 0
 
@@ -46,6 +48,12 @@ def lines(report: ModelReport) -> Iterator[str]:
     )
     yield f"  context {report.context:,} tokens, {' and '.join(report.attention)}" if report.attention else ""
     yield f"  vLLM: {report.vllm or 'supported, as far as is known'}"
+    if adapter := report.adapter:
+        yield (
+            f"  adapter of rank {adapter.rank} and alpha {adapter.alpha:g} for {adapter.targets}: "
+            f"{adapter.parameters:,} parameters in {adapter.layers} layers"
+            + (f", trained on {adapter.base}" if adapter.base else "")
+        )
     for memory in report.memory:
         yield f"  {memory.title}"
         yield from (f"    {sentence}" for sentence in memory.sentences)

@@ -8,7 +8,8 @@ from typing import Any
 from engine.cluster.local_memory import estimate_local
 from engine.config import EnvironmentConfig, build_config
 from engine.errors import ModelError
-from engine.inspection.report import MemoryReport, ModelReport, TemplateReport
+from engine.inspection.report import AdapterReport, MemoryReport, ModelReport, TemplateReport
+from engine.policies.adapter_files import AdapterFiles, misfits, read_adapter
 from engine.policies.attention_masks import attention_kinds
 from engine.policies.loading import load_tokenizer, stop_token_ids_of
 from engine.policies.model_paths import check_model_path, model_revision, model_source, split_path
@@ -29,9 +30,9 @@ WAYS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def inspect_model(path: str, *, chat_template: str = "", gpu: bool = False) -> ModelReport:
+def inspect_model(path: str, *, adapter: str = "", chat_template: str = "", gpu: bool = False) -> ModelReport:
     """What is known of the model at `path`, a directory, a hub id (`organisation/model@revision` for one of its
-    revisions) or a name of a bundled one."""
+    revisions) or a name of a bundled one; with the LoRA adapter in the directory `adapter`."""
     found = ModelReport(path=path)
     try:
         check_model_path(path)
@@ -48,7 +49,26 @@ def inspect_model(path: str, *, chat_template: str = "", gpu: bool = False) -> M
         found = replace(found, template=_template(path, chat_template))
     except ModelError as error:
         problems.append(str(error))
+    if adapter:
+        try:
+            files = read_adapter(adapter)
+            found = replace(found, adapter=_of_adapter(files))
+            problems += [why for _, why in misfits(files, files.lora, shape)]
+        except ModelError as error:
+            problems.append(str(error))
     return replace(found, problems=problems)
+
+
+def _of_adapter(files: AdapterFiles) -> AdapterReport:
+    return AdapterReport(
+        path=str(files.folder),
+        rank=files.rank,
+        alpha=files.alpha,
+        targets=files.targets,
+        layers=len(files.layers),
+        parameters=files.parameters,
+        base=files.base,
+    )
 
 
 def _of_shape(found: ModelReport, shape: ModelShape) -> ModelReport:

@@ -20,6 +20,19 @@ class TemplateReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterReport:
+    """A LoRA adapter. `base` is the model that it says it was trained on."""
+
+    path: str
+    rank: int
+    alpha: float
+    targets: str
+    layers: int
+    parameters: int
+    base: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryReport:
     """Sentences on the memory of a run in one process, for each way to train."""
 
@@ -46,6 +59,7 @@ class ModelReport:
     bytes_of_files: int = 0
     read_in_parts: bool = False
     template: TemplateReport | None = None
+    adapter: AdapterReport | None = None
     memory: list[MemoryReport] = field(default_factory=list)
     vllm: str = ""  # why vLLM cannot run it
     problems: list[str] = field(default_factory=list)

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from engine.config import ModelConfig, RunConfig
 from engine.events import HeldOutResult
@@ -122,6 +123,8 @@ def _facts(origin: Origin) -> dict[str, str]:
     }
     if start.run:
         facts["forked from"] = f"step {start.step} of {plain(start.run)}"
+    if config.model.adapter and not start.run:
+        facts["starts from"] = f"the LoRA adapter {plain(Path(config.model.adapter).name)}"
     if config.model.lora.rank:
         facts["adapter"] = f"LoRA of rank {config.model.lora.rank}, merged into the weights"
     if origin.averaged:

@@ -20,12 +20,11 @@ from torch.func import functional_call
 
 from engine.config import LoraSection, ModelConfig
 from engine.errors import ModelError
+from engine.policies.adapter_files import PREFIX, WEIGHTS, read_adapter
 from engine.policies.loading import LanguageModel
 from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
 
 NAME = "default"
-WEIGHTS = "adapter_model.safetensors"
-PREFIX = "base_model.model."  # the prefix of peft's names
 
 
 def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
@@ -201,5 +200,18 @@ def load_adapter(model: nn.Module, directory: Path) -> None:
     if missing:
         raise ModelError(
             f"The adapter in {directory} does not fit this model: {missing[0]}",
-            remedy="Resume with the model and the model.lora that the run started with.",
+            remedy="Use the model and the model.lora that it was trained with.",
         )
+
+
+def merge_adapter(model: LanguageModel, directory: Path) -> None:
+    """Adds the adapter in `directory` to the model's weights, all of which then train. `ModelError` if it does not
+    fit."""
+    add_adapter(model, read_adapter(str(directory)).lora)
+    load_adapter(model, directory)
+    for name, layer in adapted(model).items():
+        plain = layer.get_base_layer()
+        plain.weight.data = merged_weight(layer).to(plain.weight.dtype)
+        parent, _, own = name.rpartition(".")
+        setattr(model.get_submodule(parent), own, plain)
+    model.requires_grad_(True)

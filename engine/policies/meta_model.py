@@ -16,7 +16,8 @@ from torch import Tensor
 
 from engine.config import LoraSection
 from engine.errors import ModelError
-from engine.policies.adapter import NAME, PREFIX, WEIGHTS, add_adapter, fresh_weight
+from engine.policies.adapter import NAME, add_adapter, fresh_weight
+from engine.policies.adapter_files import PREFIX, WEIGHTS
 from engine.policies.loading import LanguageModel, check_architecture, first_line
 from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, model_revision, model_source
@@ -47,9 +48,12 @@ def meta_model(path: str, *, device: str, lora: LoraSection, adapter: Path | Non
     """The model of `load_model` on the meta device, with an adapter if `lora` has a rank: a fresh one, or that in the
     folder `adapter`.
 
-    `NeedsWholeLoad` for a model that cannot be read in parts; `ModelError` for an adapter that does not fit.
+    `NeedsWholeLoad` for a model that cannot be read in parts, or an adapter that has to be merged; `ModelError` for an
+    adapter that does not fit.
     """
     check_model_path(path)
+    if adapter is not None and not lora.rank:
+        raise NeedsWholeLoad("an adapter is merged into it")
     stored = stored_tensors(_files_of(path))
     model = _without_weights(path)
     found = _by_name_of_state(model, model.state_dict(), stored)
@@ -170,6 +174,6 @@ def _adapter_of(folder: Path, layers: Mapping[str, Tensor]) -> dict[str, StoredT
         missing = min(found.keys() - fitting.keys(), default="it has additional weights")
         raise ModelError(
             f"The adapter in {folder} does not fit this model: {missing}",
-            remedy="Resume with the model and the model.lora that the run started with.",
+            remedy="Use the model and the model.lora that it was trained with.",
         )
     return fitting

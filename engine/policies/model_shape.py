@@ -120,7 +120,7 @@ def _weights(folder: Path) -> list[Path]:
     if index.is_file():
         parts = {
             folder / Path(part).name
-            for part in json.loads(_read_limited(index, MAX_HEADER_BYTES))["weight_map"].values()
+            for part in json.loads(read_limited(index, MAX_HEADER_BYTES))["weight_map"].values()
         }
         return sorted(parts) if all(part.is_file() for part in parts) else []
     whole = folder / "model.safetensors"
@@ -135,8 +135,8 @@ def _stamp(file: Path) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=64)
 def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
-    config = json.loads(_read_limited(folder / "config.json", MAX_CONFIG_BYTES))
-    found = {name: sizes for file in _weights(folder) for name, sizes in _header(file)}
+    config = json.loads(read_limited(folder / "config.json", MAX_CONFIG_BYTES))
+    found = {name: sizes for file in _weights(folder) for name, sizes in tensor_sizes(file)}
     sizes, tied = _sizes(config), _tied(config)
     in_parts, named_in_files = _can_be_read_in_parts(folder, found, tied=bool(tied)), bool(found)
     if not found:
@@ -157,7 +157,7 @@ def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: boo
     return not any(".experts." in name or (tied and name.partition(".")[0] in HEADS) for name in found)
 
 
-def _read_limited(file: Path, most: int) -> bytes:
+def read_limited(file: Path, most: int) -> bytes:
     with file.open("rb") as opened:
         found = opened.read(most + 1)
     if len(found) > most:
@@ -214,7 +214,7 @@ def _count(value: Any) -> int:
     return value
 
 
-def _header(file: Path) -> Iterator[tuple[str, Sizes]]:
+def tensor_sizes(file: Path) -> Iterator[tuple[str, Sizes]]:
     """Names and sizes from a safetensors header: eight bytes of length, then JSON."""
     with file.open("rb") as opened:
         (length,) = struct.unpack("<Q", opened.read(8))

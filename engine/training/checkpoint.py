@@ -19,11 +19,11 @@ import torch.distributed as dist
 from torch import Tensor
 
 from engine.allocator import return_large_blocks
-from engine.config import RunConfig
+from engine.config import LoraSection, RunConfig
 from engine.errors import CheckpointError
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.main_memory import MANY_PARAMETERS
-from engine.policies.adapter import add_adapter, load_adapter, save_adapter
+from engine.policies.adapter import add_adapter, load_adapter, merge_adapter, save_adapter
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.weight_files import write_tensors
@@ -158,12 +158,15 @@ def load_learner(
     if device == "cpu" and model.num_parameters() > MANY_PARAMETERS:
         return_large_blocks()
     reference = None
-    has_reference = config.needs_reference
-    if found is not None and not config.model.lora.rank and has_reference:
-        # the reference is the model the run started with, not that of the checkpoint
-        reference, _ = load(config, None, device=device)
+    if config.copies_reference and (found is not None or config.model.lora.rank):
+        # the reference is the model the run started with, not that of the checkpoint, and has no adapter to train
+        reference, _ = load(_without_lora(config), None, device=device)
     learner = Learner(model, config, reference=reference, share=share)
     return tokenizer, learner, restore(found, learner) if found is not None else Progress()
+
+
+def _without_lora(config: RunConfig) -> RunConfig:
+    return config.model_copy(update={"model": config.model.model_copy(update={"lora": LoraSection()})})
 
 
 def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[LanguageModel, Any]:
@@ -174,6 +177,8 @@ def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[
         add_adapter(model, config.model.lora)
         if adapter is not None:
             load_adapter(model, adapter)
+    elif adapter is not None:
+        merge_adapter(model, adapter)
     return model, tokenizer
 
 
@@ -191,9 +196,10 @@ def _load_meta(
 
 
 def _model_of(config: RunConfig, found: Path | None) -> tuple[str, Path | None]:
-    """Paths of the model and of its trained adapter."""
+    """Paths of the model and of its adapter: of the checkpoint, or that which the run starts from."""
     if found is None:
-        return config.model.versioned_path, None
+        given = config.model.adapter
+        return config.model.versioned_path, Path(given).expanduser() if given else None
     return (config.model.versioned_path, found / ADAPTER) if config.model.lora.rank else (str(found / MODEL), None)
 
 

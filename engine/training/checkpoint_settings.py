@@ -30,7 +30,11 @@ def weight_settings(config: RunConfig) -> Settings:
         settings |= {"model.lora.alpha": lora.alpha, "model.lora.targets": lora.targets}
     if start.run:  # model.path is then a folder of that run, which may move
         return settings | {"model.start_from": f"step {start.step} of {start.run}"}
-    return settings | {"model.path": config.model.path, "model.revision": config.model.revision}
+    return settings | {
+        "model.path": config.model.path,
+        "model.revision": config.model.revision,
+        "model.adapter": config.model.adapter,
+    }
 
 
 def checkpoint_settings(config: RunConfig) -> Settings:
@@ -77,7 +81,7 @@ def require_same_settings(path: Path, now: Settings) -> None:
 
 def _same(name: str, then: str | float | None, now: str | float | None) -> bool:
     """Different spellings of one folder are the same model."""
-    if name != "model.path" or then == now:
+    if name not in ("model.path", "model.adapter") or then == now or not (then and now):
         return then == now
     return Path(model_source(str(then))).expanduser().resolve() == Path(model_source(str(now))).expanduser().resolve()
 

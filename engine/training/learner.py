@@ -83,7 +83,7 @@ class Learner:
         return keeps_names(self.model, self.config.model.versioned_path)
 
     def _reference_of(self, model: LanguageModel | None) -> Reference:
-        if self.config.model.lora.rank:
+        if not self.config.copies_reference:
             return AdapterOff(self.model)
         if model is None:
             model = deepcopy(self.model)

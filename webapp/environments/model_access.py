@@ -35,11 +35,21 @@ def check_access(path: str) -> None:
         return
     if is_administrator(user) and serves_this_machine_alone():
         return
-    folders = ", ".join(str(folder) for folder in settings.STARBOARD_MODEL_FOLDERS)
     raise ModelError(
         f"{path[:200]} {NOT_IN_FOLDERS}.",
-        remedy=f"Give a Hugging Face id, one of {', '.join(BUNDLED)}, or a directory in {folders} "
+        remedy=f"Give a Hugging Face id, one of {', '.join(BUNDLED)}, or a directory in {_listed_folders()} "
         "(STARBOARD_MODEL_FOLDERS).",
+    )
+
+
+def check_adapter_access(path: str) -> None:
+    """`check_access` for the directory of an adapter, which is never on the Hub."""
+    user = reader()
+    if user is None or is_in_model_folders(path) or (is_administrator(user) and serves_this_machine_alone()):
+        return
+    raise ModelError(
+        f"{path[:200]} {NOT_IN_FOLDERS}.",
+        remedy=f"Give a directory in {_listed_folders()} (STARBOARD_MODEL_FOLDERS).",
     )
 
 
@@ -75,6 +85,10 @@ def is_hub_id(path: str) -> bool:
 def serves_this_machine_alone() -> bool:
     """Where whoever is an administrator reads the machine's files anyway."""
     return is_this_machine(settings.STARBOARD_BIND.strip("[]")) and not settings.STARBOARD_EXTRA_ORIGINS
+
+
+def _listed_folders() -> str:
+    return ", ".join(str(folder) for folder in settings.STARBOARD_MODEL_FOLDERS)
 
 
 def _folders() -> list[Path]:

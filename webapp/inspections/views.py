@@ -14,7 +14,7 @@ from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED, check_revision
 from engine.policies.model_shape import model_shape
 from engine.revisions import REVISION, versioned
-from webapp.environments.model_access import check_access
+from webapp.environments.model_access import check_access, check_adapter_access
 from webapp.worker_calls import ask_worker, is_alone
 from workers.app import INSPECT
 
@@ -28,25 +28,28 @@ LONGEST_REVISION = 200
 def models(request: HttpRequest) -> HttpResponse:
     path = request.GET.get("path", "").strip()[:LONGEST_PATH]
     revision = request.GET.get("revision", "").strip()[:LONGEST_REVISION]
-    context: dict[str, Any] = {"path": path, "revision": revision, "bundled": _bundled()}
+    adapter = request.GET.get("adapter", "").strip()[:LONGEST_PATH]
+    context: dict[str, Any] = {"path": path, "revision": revision, "adapter": adapter, "bundled": _bundled()}
     if path:
         try:
-            context["report"] = _inspected(path, revision)
+            context["report"] = _inspected(path, revision, adapter)
         except (CallFailed, ModelError) as error:
             context["failure"] = str(error)
     return render(request, "inspections/models.html", context)
 
 
-def _inspected(path: str, revision: str) -> dict[str, Any]:
+def _inspected(path: str, revision: str, adapter: str) -> dict[str, Any]:
     check_access(path)
     if revision:
         _check_revision(path, revision)
+    if adapter:
+        check_adapter_access(adapter)
     named = versioned(path, revision)
     if not is_alone():
-        return ask_worker(INSPECT, named, seconds=SECONDS, what="models are inspected")
+        return ask_worker(INSPECT, named, adapter, seconds=SECONDS, what="models are inspected")
     from workers.model_inspections import inspect
 
-    return inspect(named, ALONE_SECONDS)
+    return inspect(named, ALONE_SECONDS, adapter)
 
 
 def _check_revision(path: str, revision: str) -> None:

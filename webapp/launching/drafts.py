@@ -15,7 +15,7 @@ from engine.config import RunConfig, problems_by_field
 from engine.errors import ModelError
 from engine.policies.model_paths import BUNDLED, check_revision
 from webapp.environments.measuring import measured_feasibility
-from webapp.environments.model_access import check_model, may_be_named
+from webapp.environments.model_access import check_adapter_access, check_model, may_be_named
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms.run_config import nested
 from webapp.launching.more_environments import Row, configs
@@ -99,10 +99,21 @@ def checked(config: RunConfig, field_of: Callable[[str], str] = str) -> Draft:
     if reason := why_not(config):
         made.errors["model.start_from.step"] = reason
     _check_budget(made, config, field_of)
-    if may_be_named(config.model.path):  # the memory is that of the model's files
+    _check_adapter_access(made, config)
+    # the memory is that of the model's files, and its adapter is read too
+    if "model.adapter" not in made.errors and may_be_named(config.model.path):
         _check_machine(made, config)
     _warn(made, config)
     return made
+
+
+def _check_adapter_access(made: Draft, config: RunConfig) -> None:
+    if not config.model.adapter or config.model.start_from.run:  # a fork's is in its checkpoint
+        return
+    try:
+        check_adapter_access(config.model.adapter)
+    except ModelError as error:
+        made.errors["model.adapter"] = str(error)
 
 
 def _check_revision(made: Draft, config: RunConfig) -> None:

@@ -43,7 +43,8 @@ from webapp.runs.shipped_presets import preset_titled
 from webapp.whole_numbers import whole_number
 
 LONGEST_NAME = 60
-MODEL, REVISION = "model.path", "model.revision"
+MODEL = "model.path"
+WITH_A_MODEL = ("model.revision", "model.adapter")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +223,7 @@ def _begun(request: HttpRequest) -> Filled:
     as_launched = request.GET.get("settings") == "launched"
     values, changes = _values_of(source, step, whole_number(request.GET.get("alert", "")), as_launched=as_launched)
     if path := request.GET.get(MODEL, "").strip():
-        values = {**values, MODEL: path, REVISION: request.GET.get(REVISION, "").strip()}
+        values = {**values, **{name: request.GET.get(name, "").strip() for name in WITH_A_MODEL}, MODEL: path}
     return Filled(
         preset=preset,
         source=source,

@@ -9,9 +9,12 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from engine.config import LoraSection, ModelConfig
 from engine.environment_calls.helper import CallFailed
+from engine.policies.adapter import add_adapter, save_adapter
 from engine.policies.model_paths import BUNDLED
 from tests.engine.hub_cache import add_commit
+from tests.engine.models import save_small_model, small_model
 from tests.engine.zoo import save_zoo_model
 from workers.model_inspections import inspect
 
@@ -90,3 +93,16 @@ def test_a_model_of_the_hub_is_inspected_at_a_revision(
     assert "is not on this machine yet" in shown(path="lab/agent")  # main is not in the cache
     assert "is not the name of a revision" in shown(path="lab/agent", revision="../x")
     assert "the model tiny ships with Starboard, which has no revisions" in shown(path="tiny", revision="v1.0")
+
+
+def test_a_model_is_inspected_with_an_adapter(browser: Client, tmp_path: Path) -> None:
+    model, lora = small_model(), LoraSection(rank=4, alpha=8.0)
+    add_adapter(model, lora)
+    base, adapter = save_small_model(tmp_path / "base"), tmp_path / "adapter"
+    save_adapter(model, lora, adapter, base=ModelConfig(path="lab/base"))
+    page = browser.get("/models/", {"path": str(base), "adapter": str(adapter)}).content.decode()
+    assert "LoRA of rank 4 and alpha 8.0, 4,096 parameters in 14 layers" in page
+    assert 'trained on <span class="mono">lab/base</span>' in page
+    assert f"&amp;model.adapter={adapter}" in page
+    elsewhere = browser.get("/models/", {"path": str(base), "adapter": "/etc"}).content.decode()
+    assert "/etc is not in a folder of models of this installation" in elsewhere

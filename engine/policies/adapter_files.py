@@ -1,0 +1,151 @@
+"""A LoRA adapter in peft's format, read off its files: what it is, and why a run cannot start with it. No torch."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.config import LoraSection
+from engine.errors import ModelError
+from engine.policies.lora_targets import ALL, names_of
+from engine.policies.model_shape import ModelShape, Sizes, read_limited, tensor_sizes
+
+CONFIG = "adapter_config.json"
+WEIGHTS = "adapter_model.safetensors"
+PREFIX = "base_model.model."  # the prefix of peft's names
+MAX_CONFIG_BYTES = 1024**2
+REMEDY = f"Give the directory that holds {CONFIG} and {WEIGHTS}, as peft's save_pretrained writes them."
+# variants that compute something else than the weight plus alpha / rank times B A, with the value that turns them off
+PLAIN: dict[str, tuple[Any, ...]] = {
+    "bias": ("none",), "use_rslora": (False,), "use_dora": (False,), "use_qalora": (False,), "lora_bias": (False,),
+    "rank_pattern": ({},), "alpha_pattern": ({},), "modules_to_save": ([],), "layer_replication": ([],),
+    "target_parameters": ([],), "trainable_token_indices": ([],), "alora_invocation_tokens": ([],),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterFiles:
+    """`layers` has the sizes (out, in) of each adapted layer's update, by the layer's name. `base` is what the adapter
+    says it was trained on."""
+
+    folder: Path
+    rank: int
+    alpha: float
+    layers: Mapping[str, tuple[int, int]]
+    base: str
+    parameters: int
+
+    @property
+    def targets(self) -> str:
+        """As `model.lora.targets` names them."""
+        return ",".join(sorted({last(layer) for layer in self.layers}))
+
+    @property
+    def lora(self) -> LoraSection:
+        """The settings it was trained with."""
+        return LoraSection(rank=self.rank, alpha=self.alpha, targets=self.targets)
+
+
+def read_adapter(path: str) -> AdapterFiles:
+    """`ModelError` for a directory without an adapter, or with one that is no plain LoRA."""
+    folder = Path(path)
+    try:
+        folder = folder.expanduser()
+        missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
+        if missing:
+            what = f"has no {' and no '.join(missing)}" if folder.is_dir() else "does not exist"
+            raise ModelError(f"The adapter's directory {path} {what}.", remedy=REMEDY)
+        config = json.loads(read_limited(folder / CONFIG, MAX_CONFIG_BYTES))
+        tensors = dict(tensor_sizes(folder / WEIGHTS))
+        _require_plain(path, config)
+        rank, alpha = config["r"], config["lora_alpha"]
+        LoraSection(rank=rank, alpha=alpha)  # refuses what a run could not have
+        return AdapterFiles(
+            folder=folder,
+            rank=rank,
+            alpha=alpha,
+            layers=dict(_layers(tensors, rank)),
+            base=str(config.get("base_model_name_or_path") or ""),
+            parameters=sum(one * other for one, other in tensors.values()),
+        )
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise ModelError(f"The files in {path} do not describe a LoRA adapter: {error}.", remedy=REMEDY) from error
+
+
+def _require_plain(path: str, config: Any) -> None:
+    if config.get("peft_type") != "LORA":
+        raise ModelError(
+            f"The adapter in {path} is of the type {config.get('peft_type')}, and only LORA is supported.",
+            remedy="Give a LoRA adapter, or merge this one into its model with peft and give that as model.path.",
+        )
+    for name, off in PLAIN.items():
+        if config.get(name) and config[name] not in off:
+            raise ModelError(
+                f"The adapter in {path} has {name} {json.dumps(config[name])}, which is not supported.",
+                remedy="Merge it into its model with peft (merge_and_unload) and give that as model.path.",
+            )
+
+
+def _layers(tensors: Mapping[str, Sizes], rank: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """From the sizes of each layer's A (rank, in) and B (out, rank)."""
+    for name, sizes in tensors.items():
+        layer, part, rest = name.removeprefix(PREFIX).partition(".lora_")
+        if not name.startswith(PREFIX) or part == "" or rest not in ("A.weight", "B.weight"):
+            raise ValueError(f"it has a tensor {name}")
+        other = tensors.get(name.replace(".lora_A.", ".lora_B.") if rest[0] == "A" else name)
+        if other is None or (rest[0] == "B" and name.replace(".lora_B.", ".lora_A.") not in tensors):
+            raise ValueError(f"{layer} has only one of its two tensors")
+        if rest[0] == "A":
+            if len(sizes) != 2 or len(other) != 2 or sizes[0] != rank or other[1] != rank:
+                raise ValueError(f"{layer} is not of rank {rank}, which {CONFIG} says")
+            yield layer, (other[0], sizes[1])
+    if not tensors:
+        raise ValueError("it has no tensor")
+
+
+def last(layer: str) -> str:
+    return layer.rpartition(".")[2]
+
+
+def misfits(adapter: AdapterFiles, lora: LoraSection, shape: ModelShape | None) -> Iterator[tuple[str, str]]:
+    """`(dotted field, reason)` for each setting that does not fit the adapter. `shape` is the model's, None if it is
+    not on this machine."""
+    if shape is not None and shape.named_in_files and (why := _misfit(adapter, shape)):
+        yield "model.adapter", f"The adapter in {adapter.folder} does not fit the model: {why}"
+    if not lora.rank:
+        return
+    both = "Use the same value, or rank 0 to merge the adapter and train all weights."
+    if lora.rank != adapter.rank:
+        yield "model.lora.rank", f"The run has rank {lora.rank}, and its adapter has {adapter.rank}. {both}"
+    if lora.alpha != adapter.alpha:
+        yield "model.lora.alpha", f"The run has alpha {lora.alpha:g}, and its adapter has {adapter.alpha:g}. {both}"
+    wanted = _wanted(lora, shape)
+    if wanted is not None and wanted != set(names_of(adapter.targets)):
+        yield (
+            "model.lora.targets",
+            f"The run adapts {', '.join(sorted(wanted))}, and its adapter {', '.join(names_of(adapter.targets))}. "
+            f"Use {adapter.targets}, or rank 0 to merge the adapter and train all weights.",
+        )
+
+
+def _wanted(lora: LoraSection, shape: ModelShape | None) -> set[str] | None:
+    """Last parts of the names of the layers that the run adapts; None where they are not known."""
+    if lora.targets != ALL:
+        return {last(name) for name in names_of(lora.targets)}
+    if shape is None or not shape.named_in_files:
+        return None
+    return {last(name.removesuffix(".weight")) for name in shape.matrices}
+
+
+def _misfit(adapter: AdapterFiles, shape: ModelShape) -> str:
+    for layer, sizes in adapter.layers.items():
+        own = shape.weights.get(f"{layer}.weight")
+        if own is None:
+            return f"the model has no layer {layer}."
+        if sorted(own) != sorted(sizes):  # GPT-2 stores the transpose
+            return f"its update of {layer} is {sizes[0]} x {sizes[1]}, and the weight is {' x '.join(map(str, own))}."
+    return ""
