@@ -126,6 +126,9 @@ _RUNGS = (
 # a spike counts for twenty steps, since success falls after it
 _SPIKE = _default("grad_norm_spike", name="gradient_spike", steps=1, recovery=20)
 
+# whatever else is watched: with it the policy is trained on what it did not sample
+_SAMPLER = _default("sampler_kl", cooldown=10)
+
 RULE_PRESETS: dict[str, RulePreset] = {
     "standard": RulePreset(
         "Default",
@@ -135,17 +138,18 @@ RULE_PRESETS: dict[str, RulePreset] = {
     "early_signs": RulePreset(
         "Early signs",
         "Lost thoughts, invalid actions and large updates: each saves a checkpoint, two together pause the run.",
-        (*_default(*_EARLY, action="checkpoint", cooldown=10), _AGREE),
+        (*_default(*_EARLY, action="checkpoint", cooldown=10), _AGREE, *_SAMPLER),
     ),
     "stop_when_collapsed": RulePreset(
         "Stop when collapsed",
-        "Stops a run that has no signal left or whose format is broken; no other alerts.",
-        tuple(_default("no_signal", "format_breakdown", action="stop")),
+        "Stops a run that has no signal left or whose format is broken; else only warns of a sampler that differs from "
+        "the learner.",
+        (*_default("no_signal", "format_breakdown", action="stop"), *_SAMPLER),
     ),
     "responses": RulePreset(
         "Format and length",
         "Malformed, truncated, much longer or much shorter responses, and invalid actions.",
-        (*_default("format_breakdown", "invalid_actions", "thoughts_lost"), _CUT_OFF, _LENGTH),
+        (*_default("format_breakdown", "invalid_actions", "thoughts_lost"), _CUT_OFF, _LENGTH, *_SAMPLER),
     ),
     "optimisation": RulePreset(
         "Optimisation",
@@ -156,12 +160,12 @@ RULE_PRESETS: dict[str, RulePreset] = {
         "All signs of the papers",
         "Every sign that was evaluated on RAGEN's logs. Drifts are to watch, first signs save a checkpoint; critical "
         "and dead need two signs. Fires in many healthy runs.",
-        (*_default(*_EARLY, action="checkpoint", cooldown=10), *_UNEVEN, *_DRIFTS, *_SPIKE, *_RUNGS),
+        (*_default(*_EARLY, action="checkpoint", cooldown=10), *_UNEVEN, *_DRIFTS, *_SPIKE, *_RUNGS, *_SAMPLER),
     ),
     "ragen": RulePreset(
         "RAGEN's early stop",
         "Within-group reward std below a tenth of its start for ten steps, for comparison.",
-        (_REWARD_STD,),
+        (_REWARD_STD, *_SAMPLER),
     ),
     "none": RulePreset("None", "No rules and no alerts.", ()),
 }

@@ -94,3 +94,9 @@ def test_a_vanished_reward_std_is_dead_only_with_success_below_half_its_best() -
         (15, "success_falls", "watch"), (18, "success_halved", "warn"), (22, "reward_std_low", "watch"),
         (22, "reward_std_and_success_gone", "dead"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", [name for name, one in RULE_PRESETS.items() if one.rules])
+def test_every_preset_that_watches_anything_warns_of_a_sampler_that_differs_from_the_learner(preset: str) -> None:
+    differs = {**SOUND, "policy/sampler_kl": 0.03}  # above 0.02, in three steps
+    assert said(preset, *[SOUND] * 3, *[differs] * 3) == [(6, "sampler_kl", "warn")]
