@@ -136,11 +136,12 @@ def test_a_model_that_does_not_separate_body_and_head_is_refused() -> None:
         check_architecture(Llama4ForCausalLM(config))
 
 
-def test_a_policy_whose_weights_are_not_numbers_is_an_error_and_no_endless_play() -> None:
+@pytest.mark.parametrize("temperature", [0.0, 1.0])  # as in evaluations, and in training
+def test_a_policy_whose_weights_are_not_numbers_is_an_error_and_no_endless_play(temperature: float) -> None:
     model = zoo_model("Qwen2")
     with torch.no_grad():
         model.base_model.norm.weight[0] = float("nan")
-    sampler = BatchedSampler(model, rows=1, stop_ids=set(), temperature=1.0, seeds=[1])
+    sampler = BatchedSampler(model, rows=1, stop_ids=set(), temperature=temperature, seeds=[1])
     sampler.submit(0, [5, 6], max_tokens=4)
     with pytest.raises(ModelError, match="logits are not finite"):
         sampler.advance()
