@@ -35,9 +35,10 @@ def train_main(argv: list[str]) -> int:
     )
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="override one field")
     parser.add_argument(
-        "--sized-defaults",
+        "--no-sized-defaults",
         action="store_true",
-        help="for fields given neither in the file nor by --set, use the defaults for the model's size, and print them",
+        help="for fields given neither in the file nor by --set, use the general defaults instead of those for the "
+        "model's size",
     )
     parser.add_argument("--resume", action="store_true", help="continue from the latest valid checkpoint")
     parser.add_argument(
@@ -52,7 +53,7 @@ def train_main(argv: list[str]) -> int:
 
     data = read_data(options.config, options.set)
     config = build_config(data)
-    if options.sized_defaults:
+    if not options.no_sized_defaults:
         from engine.sized_defaults import with_sized_defaults
 
         data, changes = with_sized_defaults(data, config)

@@ -149,11 +149,20 @@ def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) else None
 
 
-def with_sized_defaults(data: dict[str, Any], config: RunConfig) -> tuple[dict[str, Any], list[Change]]:
+def same_size(path: str, other: str) -> bool:
+    """Whether two models have the same defaults, or the size of the first is unknown."""
+    own, others = parameters_of(path), parameters_of(other)
+    return own is None or (others is not None and sized_defaults(own) is sized_defaults(others))
+
+
+def with_sized_defaults(
+    data: dict[str, Any], config: RunConfig, *, given: Collection[str] | None = None
+) -> tuple[dict[str, Any], list[Change]]:
     """`data`, the configuration as it was written, with the defaults for its model's size where it says nothing;
-    `config` is what `data` makes without them. Also the changes that were made."""
-    given = set(_names(data))
-    made = [change for change in changes_of(config) if change.field not in given]
+    `config` is what `data` makes without them. Also the changes that were made. `given`: the dotted fields that stay,
+    by default all of `data`."""
+    stays = set(names_in(data) if given is None else given)
+    made = [change for change in changes_of(config) if change.field not in stays]
     changed = deepcopy(data)
     if any(change.field.startswith("environments.") for change in made):
         changed.setdefault("environments", [{}])
@@ -162,8 +171,8 @@ def with_sized_defaults(data: dict[str, Any], config: RunConfig) -> tuple[dict[s
     return changed, made
 
 
-def _names(data: Any, prefix: str = "") -> Collection[str]:
+def names_in(data: Any, prefix: str = "") -> Collection[str]:
     """Dotted names of all values in `data`."""
     items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    found = [name for key, value in items for name in _names(value, f"{prefix}{key}.")]
+    found = [name for key, value in items for name in names_in(value, f"{prefix}{key}.")]
     return found or [prefix.removesuffix(".")]

@@ -269,6 +269,7 @@ def engine_start() -> list[str]:
 
 def engine_command(run_dir: Path, *, resume: bool, start_over: bool = False) -> list[str]:
     command = [*engine_start(), "train", str(run_dir / "config.json"), "--run-dir", str(run_dir)]
+    command.append("--no-sized-defaults")  # the file has every field
     return [*command, *(["--resume"] if resume else []), *(["--start-over"] if start_over else [])]
 
 

@@ -125,6 +125,11 @@ def _add_launch(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     source.add_argument("config", nargs="?", help="a TOML file, or one that ends in .json")
     source.add_argument("--preset", help="the key of a preset, as `starboard presets` lists them")
     launch.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change a field; repeatable")
+    launch.add_argument(
+        "--no-sized-defaults",
+        action="store_true",
+        help="for fields that are not given, use the general defaults instead of those for the model's size",
+    )
     launch.add_argument("--environment", help="the name of an environment of the site")
     launch.add_argument("--tag", action="append", default=[], help="repeatable")
     for name in ("name", "project", "notes"):

@@ -145,9 +145,13 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
         tags: Sequence[str] = (),
         notes: str = "",
         priority: str = "normal",
+        sized_defaults: bool = True,
         key: str | None = None,
     ) -> Launched:
         """Queues a run of a preset, a configuration, or the text of a TOML file, with `overrides` by dotted field.
+
+        With `sized_defaults` fields that are not given have the defaults for the size of the model; the answer lists
+        them.
 
         Two calls with the same `key` within 24 hours give the same run. By default each call has its own, so that a
         connection that breaks does not launch the run twice.
@@ -163,6 +167,7 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
             "tags": list(tags),
             "notes": notes,
             "priority": priority,
+            "sized_defaults": sized_defaults,
         }
         given = {field: value for field, value in body.items() if value not in ("", None, [], {})}
         return Launched.model_validate(self._http.post("runs/", given, key=key or str(uuid.uuid4())))

@@ -87,9 +87,12 @@ def launch(args: argparse.Namespace) -> int:
             project=args.project or "",
             tags=args.tag,
             notes=args.notes or "",
+            sized_defaults=not args.no_sized_defaults,
             key=args.key,
             **_config(args.config),
         )
+        for one in run.sized_defaults:
+            note(f"Default for the model's size: {one.field} = {one.value} instead of {one.instead_of}")
         for warning in run.warnings:
             note(f"Warning: {warning}")
         if args.json and not args.watch:

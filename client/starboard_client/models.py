@@ -63,7 +63,14 @@ class RunDetail(Run):
     verdict: dict[str, Any] | None = None
 
 
+class SizedDefault(Answer):
+    field: str
+    value: Any
+    instead_of: Any
+
+
 class Launched(RunDetail):
+    sized_defaults: list[SizedDefault] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
 
 

@@ -84,14 +84,16 @@ def test_the_critics_rate_follows_too_where_there_is_a_critic() -> None:
     assert Change(field="algorithm.critic.learning_rate", before=1e-3, after=1e-5) in found
 
 
-def test_the_command_line_applies_them_on_request_and_prints_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("applied", [True, False])
+def test_the_command_line_applies_and_prints_them_unless_they_are_turned_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], applied: bool
 ) -> None:
     file = tmp_path / "run.toml"
     file.write_text('[model]\npath = "/nowhere/Model-3B"\n[optimizer]\nlearning_rate = 3e-6\n')
-    assert main(["train", str(file), "--run-dir", str(tmp_path / "run"), "--sized-defaults"]) != 0  # there is no model
+    option = [] if applied else ["--no-sized-defaults"]
+    assert main(["train", str(file), "--run-dir", str(tmp_path / "run"), *option]) != 0  # there is no model
     printed = capsys.readouterr().err
-    assert "rollout.max_context_tokens = 3600 instead of 1024" in printed
+    assert ("rollout.max_context_tokens = 3600 instead of 1024" in printed) == applied
     assert "optimizer.learning_rate" not in printed
 
 

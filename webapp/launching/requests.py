@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
 
-from engine.config import set_field
+from engine.config import RunConfig, set_field
 from engine.errors import ConfigError
+from engine.sized_defaults import Change, names_in, same_size, with_sized_defaults
+from webapp.environments.model_access import may_be_named
 from webapp.environments.models import EnvironmentVersion
 from webapp.environments.restrictions import is_as_saved, refused_class, refused_fields
 from webapp.launching import drafts
@@ -37,6 +39,7 @@ class Wanted:
     toml: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     environment: str = ""
+    sized: bool = False  # fields that are not given have the defaults for the model's size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class Prepared:
     draft: drafts.Draft
     title: str  # of the preset; empty for a configuration
     version: EnvironmentVersion | None
+    changes: Sequence[Change] = ()  # to the defaults for the model's size
 
 
 def prepare(wanted: Wanted, user: User, *, of: EnvironmentVersion | None = None) -> Prepared:
@@ -64,7 +68,27 @@ def prepare(wanted: Wanted, user: User, *, of: EnvironmentVersion | None = None)
     if draft.config is None or draft.errors:
         raise Refused(draft.errors)
     _refuse_restricted(draft, version, user)
-    return Prepared(draft=draft, title=title, version=version)
+    changes: list[Change] = []
+    if wanted.sized:
+        data, changes = _sized(wanted, data, draft.config, user)
+        draft = drafts.check(data) if changes else draft
+        if draft.config is None or draft.errors:
+            raise Refused(draft.errors)
+    return Prepared(draft=draft, title=title, version=version, changes=changes)
+
+
+def _sized(wanted: Wanted, data: dict[str, Any], config: RunConfig, user: User) -> tuple[dict[str, Any], list[Change]]:
+    """A preset has the defaults for the size of its own model; what it says of a model of another size counts as not
+    given, as on the form."""
+    if not may_be_named(config.model.path):
+        return data, []
+    if not wanted.preset:
+        return with_sized_defaults(data, config)
+    of_preset = (run_presets() | saved_presets(user))[wanted.preset].config()
+    if same_size(config.model.versioned_path, of_preset.model.versioned_path):
+        return data, []
+    of_environment = names_in({"environments": data.get("environments", [])}) if wanted.environment else ()
+    return with_sized_defaults(data, config, given={*wanted.overrides, *of_environment})
 
 
 def _start(wanted: Wanted, user: User) -> tuple[dict[str, Any], str, EnvironmentVersion | None]:

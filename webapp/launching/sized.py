@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from engine.config import EnvironmentConfig, RunConfig
 from engine.sized_defaults import RESPONSE_TOKENS as OF_AN_ENVIRONMENT
-from engine.sized_defaults import changes_of, parameters_of, sized_defaults
+from engine.sized_defaults import changes_of, parameters_of, same_size, sized_defaults
 from webapp.environments.model_access import may_be_named
 from webapp.environments.models import EnvironmentVersion
 from webapp.forms import run_config
@@ -34,8 +34,8 @@ def sized(config: RunConfig, preset: RunConfig) -> Sized | None:
     """None if the preset is for models of the same size, or if the size is unknown."""
     if not may_be_named(config.model.path):
         return None
-    own, of_preset = (parameters_of(one.model.versioned_path) for one in (config, preset))
-    if own is None or (of_preset is not None and sized_defaults(own) is sized_defaults(of_preset)):
+    own = parameters_of(config.model.versioned_path)
+    if own is None or same_size(config.model.versioned_path, preset.model.versioned_path):
         return None
     wanted = sized_defaults(own)
     return Sized(title=wanted.title, source=wanted.source, changes=_changes(config))

@@ -48,6 +48,37 @@ def test_json_and_toml_give_the_same_configuration(browser: Client) -> None:
     assert RunConfig.model_validate(one["config"]).algorithm.type == "rloo"
 
 
+LARGE = "Qwen/Qwen2.5-3B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("body", "rate", "tokens"),
+    [
+        ({"config": {"model": {"path": LARGE}}}, 1e-6, 400),
+        ({"config": {"model": {"path": LARGE}, "optimizer": {"learning_rate": 3e-6}}}, 3e-6, 400),
+        ({"config": {"model": {"path": LARGE}}, "sized_defaults": False}, 2e-4, 40),
+        ({"config": {}}, 2e-4, 40),
+        # a preset for a small model, with another model; and with that and a rate
+        ({"preset": "starter", "overrides": {"model.path": LARGE}}, 1e-6, 400),
+        ({"preset": "starter", "overrides": {"model.path": LARGE, "optimizer.learning_rate": 3e-6}}, 3e-6, 400),
+    ],
+)
+def test_what_is_not_given_has_the_default_for_the_size_of_the_model(
+    browser: Client, body: dict[str, Any], rate: float, tokens: int
+) -> None:
+    answer = launch(browser, body).json()
+    config = answer["config"]
+    assert (config["optimizer"]["learning_rate"], config["environments"][0]["max_response_tokens"]) == (rate, tokens)
+    shown = {one["field"]: (one["value"], one["instead_of"]) for one in answer["sized_defaults"]}
+    assert shown.get("optimizer.learning_rate") == ((1e-6, 2e-4) if rate == 1e-6 else None)
+    assert shown.get("environments.0.max_response_tokens") == ((400, 40) if tokens == 400 else None)
+
+
+def test_the_environment_of_the_site_keeps_its_response_length(browser: Client, lake: EnvironmentVersion) -> None:
+    body = {"preset": "starter", "environment": "Lake", "overrides": {"model.path": LARGE}}
+    assert launch(browser, body).json()["config"]["environments"] == [lake.config]
+
+
 def test_an_environment_of_the_site_is_used_and_linked(browser: Client, lake: EnvironmentVersion) -> None:
     run = Run.objects.get(pk=launch(browser, {"preset": "grpo", "environment": "Lake"}).json()["id"])
     assert run.environment_version == lake

@@ -82,9 +82,21 @@ class Launch(Fields):
     tags: Tags = Field(default_factory=list)
     notes: Notes = ""
     priority: PriorityName = Field(default="normal", description="In the queue.")
+    sized_defaults: bool = Field(
+        default=True,
+        description="Fields that are not given have the defaults for the size of the model, such as its learning rate; "
+        "with `false` the general ones, which are those of the small models that ship.",
+    )
+
+
+class SizedDefault(BaseModel):
+    field: str
+    value: Any = Field(description="The default for the size of the model.")
+    instead_of: Any = Field(description="The general default, or the value of the preset.")
 
 
 class Launched(RunDetail):
+    sized_defaults: list[SizedDefault] = Field(description="Fields that have the default for the size of the model.")
     warnings: list[str] = Field(description="Settings that are valid but probably not intended.")
 
 
@@ -135,6 +147,7 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
                 toml=body.toml,
                 overrides=body.overrides,
                 environment=body.environment,
+                sized=body.sized_defaults,
             ),
             call.user,
         )
@@ -158,7 +171,8 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
         raise Problem(403, error.message, error.remedy) from None
     except CheckpointError as error:
         raise Problem(409, str(error), error.remedy or "Fork from another checkpoint.") from None
-    return {**run_detail(run), "warnings": found.draft.warnings}
+    sized = [{"field": one.field, "value": one.after, "instead_of": one.before} for one in found.changes]
+    return {**run_detail(run), "warnings": found.draft.warnings, "sized_defaults": sized}
 
 
 def run_detail(run: Run) -> dict[str, Any]:
