@@ -68,7 +68,7 @@ def _why(damaged: dict[str, str], saved: bool, steps: int) -> str:
         why = "All checkpoints of this run are missing."
     else:
         why = "This run has saved no checkpoint."
-    return f"{why} Starting again at step 0 would discard the record of {steps} steps."
+    return f"{why} To begin again at step 0 would repeat {steps} recorded steps."
 
 
 def _set_aside(directory: RunDirectory, damaged: Iterable[str]) -> None:

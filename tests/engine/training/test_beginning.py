@@ -82,7 +82,7 @@ def test_a_run_without_a_good_checkpoint_does_not_begin_again_and_keeps_its_reco
     failure = events_of(run)[-1]
     assert failure.error == "NoGoodCheckpoint"
     assert "step_1 (model/model.safetensors has changed" in failure.message
-    assert "would discard the record of 3 steps" in failure.message
+    assert "would repeat 3 recorded steps" in failure.message
     assert "clone" in failure.remedy
     assert steps_of(run) == recorded
     assert [file.read_bytes() for file in files] == contents
@@ -151,7 +151,7 @@ def test_a_run_that_was_killed_while_it_wrote_its_first_checkpoint_in_the_backgr
 @pytest.mark.parametrize("every", [0, 2])
 def test_a_run_that_would_lose_more_than_the_steps_between_two_checkpoints_does_not(run: Path, every: int) -> None:
     forget_checkpoints(run)
-    with pytest.raises(CheckpointError, match=r"saved no checkpoint.*discard the record of 3 steps"):
+    with pytest.raises(CheckpointError, match=r"saved no checkpoint.*repeat 3 recorded steps"):
         beginning_of(run, every=every)
 
 
