@@ -11,6 +11,7 @@ from tests.workers.workplace import seqs_in_rows
 from webapp.evaluations.models import ProblemList
 from webapp.evaluations.outcomes import tally_of
 from webapp.live.reading import events_after
+from webapp.run_pages.superseded import superseded_steps
 from webapp.runs.models import Run
 from webapp.trajectories import services
 from webapp.trajectories.models import Trajectory, TrajectoryText
@@ -201,6 +202,20 @@ def test_trajectories_of_repeated_steps_are_kept_and_marked_with_what_they_say(r
     assert sorted(superseded.values_list("step", "attempt", "member")) == [(2, 1, 0), (2, 1, 1)]
     assert [services.record(row)["id"] for row in superseded.order_by("pk")] == ["train-2-0-0", "train-2-0-1"]
     assert TrajectoryText.objects.filter(run=run).count() == 5  # so that they can be searched
+
+
+def test_superseded_trajectories_are_counted_with_the_steps_that_they_are_of(run: Run) -> None:
+    record = Record(run)
+    for attempt, begins, ends in ((1, 1, 4), (2, 4, 4), (3, 2, 2)):
+        record.attempt = attempt
+        record.started(resumed_from=begins - 1 or None)
+        for step in range(begins, ends + 1):
+            record.step(step)
+            record.file(run, step)
+    Bridge(run, 1).drain()
+    # attempt 2 repeats step 4 of attempt 1; attempt 3 its steps 2 and 3, and step 4 of attempt 2
+    found = [(one.attempt, one.by, one.first, one.last, one.trajectories) for one in superseded_steps(run)]
+    assert found == [(1, 2, 4, 4, 2), (1, 3, 2, 3, 4), (2, 3, 4, 4, 2)]
 
 
 def test_an_evaluation_that_a_later_attempt_repeats_supersedes_the_former(run: Run) -> None:

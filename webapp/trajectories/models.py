@@ -83,6 +83,9 @@ class Trajectory(models.Model):
             models.Index(number_or_lowest("group_std"), "id", name="trajectories_by_reward_std"),
             models.Index(fields=["id"], condition=models.Q(faults__gt=""), name="trajectories_with_faults"),
             models.Index(fields=["id"], condition=models.Q(surplus__gt=0), name="trajectories_with_surplus"),
+            models.Index(
+                fields=["run", "attempt", "step"], condition=models.Q(superseded=True), name="trajectories_superseded"
+            ),
         ]
 
     def __str__(self) -> str:
