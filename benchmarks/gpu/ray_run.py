@@ -101,7 +101,17 @@ def timed(config: dict[str, Any], directory: Path) -> dict[str, float]:
     directory.mkdir()
     file = directory / "asked.json"
     file.write_text(json.dumps(config))
-    command = [sys.executable, "-m", "engine", "train", str(file), "--run-dir", str(directory), "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "engine",
+        "train",
+        str(file),
+        "--run-dir",
+        str(directory),
+        "--quiet",
+        "--no-sized-defaults",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_SECONDS)
     if done.returncode:
         raise SystemExit(f"The run failed:\n{(done.stdout + done.stderr)[-3000:]}\n{last_event(directory)}")
