@@ -25,7 +25,7 @@ from webapp.trajectories.models import LostTrajectory, Trajectory, TrajectoryTex
 from webapp.updates import publish_run
 from workers.ingestion import of_this_worker
 from workers.lease import Fenced
-from workers.record_problems import gone, is_gone, lines_refused_at_end, problems_in, save_problems
+from workers.record_problems import gone, is_gone, late_in, lines_refused_at_end, problems_in, save_problems
 from workers.rows import BEFORE_ALL_STEPS, EVALUATION_KEYS, EVALUATION_VALUES, GROUP_FIELDS, STEP_FIELDS, Rows
 from workers.tail import CHUNK_BYTES, Chunk, read_chunk
 
@@ -116,7 +116,7 @@ class Bridge:
             rows.add(event)
         refused = lines_refused_at_end(chunk, self.run.lines_refused)
         fields = {**rows.fields, "event_offset": chunk.end, "event_tail": chunk.tail, "lines_refused": refused}
-        problems = list(problems_in(self.run, chunk))
+        problems = [*problems_in(self.run, chunk), *late_in(self.run, chunk, self.attempt)]
         names = {name for row in rows.steps.values() for name in row.metrics} - self.names
         with transaction.atomic():
             self._advance(fields)

@@ -48,6 +48,20 @@ def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
         offset = line.end
 
 
+def late_in(run: Run, chunk: Chunk, attempt: int) -> Iterator[RecordProblem]:
+    """Events of engines that a newer attempt, `attempt` or one in the chunk, has replaced, as one problem."""
+    late, offset, first = 0, chunk.start, chunk.start
+    for line in chunk.lines:
+        if line.event is not None and line.event.seq > run.last_seq:
+            if line.event.attempt < attempt:
+                first, late = first if late else offset, late + 1
+            attempt = max(attempt, line.event.attempt)
+        offset = line.end
+    if late:
+        which = f"{late} event{'s' if late > 1 else ''} of an earlier attempt came after attempt {attempt} had started"
+        yield RecordProblem(run=run, kind=Kind.LATE, offset=first, reason=f"{which}. They are only in the file.")
+
+
 def lines_refused_at_end(chunk: Chunk, before: int) -> int:
     """Lines without an event since the newest event. Each of them may have been the event of a missing number."""
     last = max((index for index, line in enumerate(chunk.lines) if line.event is not None), default=None)

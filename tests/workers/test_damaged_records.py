@@ -234,6 +234,24 @@ def test_fields_of_a_newer_version_are_stored_with_their_event_or_named_once(run
     assert run.steps.count() == 3
 
 
+@pytest.mark.parametrize("in_one_chunk", [True, False])
+def test_events_of_an_engine_that_was_replaced_are_listed_and_not_stored(run: Run, in_one_chunk: bool) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.attempt = 2
+    record.started(resumed_from=1)
+    if not in_one_chunk:
+        Bridge(run, 1).drain()
+    start = record.path.stat().st_size
+    write(run, step(4, 2, attempt=1), step(5, 3, attempt=1), step(6, 2, attempt=2))
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    (problem,) = run.record_problems.all()
+    assert (problem.kind, problem.offset) == ("late", start)
+    assert problem.reason.startswith("2 events of an earlier attempt came after attempt 2 had started.")
+    assert list(run.steps.order_by("step").values_list("step", "seq")) == [(1, 2), (2, 6)]
+
+
 def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:
     record = Record(run)
     record.started()

@@ -213,6 +213,7 @@ class RecordProblem(models.Model):
         GONE = "gone", "File deleted"
         CONFLICT = "conflict", "Other events under known numbers"
         BEHIND = "behind", "Events not in the file"
+        LATE = "late", "Events of an earlier attempt"
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="record_problems")
     kind = models.CharField(max_length=10, choices=Kind.choices)
