@@ -96,3 +96,24 @@ def test_prices_are_amounts_or_unset(tmp_path: Path) -> None:
         refused = run(names, tmp_path, STARBOARD_GPU_HOUR_PRICE=nonsense)
         assert "STARBOARD_GPU_HOUR_PRICE" in refused.stderr
         assert "such as 2.50" in refused.stderr
+
+
+def test_django_s_own_check_of_a_deployment_finds_nothing_with_the_documented_settings(tmp_path: Path) -> None:
+    documented = {
+        "SECRET_KEY": "k" * 25 + "0123456789abcdefghijklmnopqrstuvwxyz",
+        "STARBOARD_BIND": "0.0.0.0",
+        "STARBOARD_ORIGINS": "https://starboard.example.org",
+        "STARBOARD_TRUSTED_PROXIES": "10.0.0.0/8",
+        "REDIS_URL": "redis://:password@redis:6379/0",
+    }
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STARBOARD_")}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=REPOSITORY,
+        env={**clean, "STARBOARD_DATA_DIR": str(tmp_path / "data"), **documented},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no issues (2 silenced)" in done.stdout + done.stderr
