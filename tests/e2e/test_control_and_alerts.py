@@ -253,11 +253,12 @@ def test_a_new_run_gets_the_rules_of_the_form(page: Page) -> None:
     page.locator("details:has(#rule-editor)").evaluate("section => section.open = true")
     page.locator("#rule-preset").select_option("stop_when_collapsed")
     page.locator("#rule-use-preset").click()
-    expect(page.locator("#rule-list .rule")).to_have_count(2)
+    expect(page.locator("#rule-list .rule")).to_have_count(3)
     page.locator("button.run-launch").click()
     expect(page.locator("#run-name")).to_be_visible()
     run = page.evaluate("fetch(`/api/v1${location.pathname}`).then(a => a.json())")
-    assert [one["name"] for one in run["config"]["detectors"]["rules"]] == ["no_signal", "format_breakdown"]
+    rules = [one["name"] for one in run["config"]["detectors"]["rules"]]
+    assert rules == ["no_signal", "format_breakdown", "sampler_kl"]
     assert fits(page)
 
 

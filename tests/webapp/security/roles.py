@@ -248,6 +248,7 @@ HTTP: dict[str, Row] = {
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/metrics/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/alerts/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/held-out/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
+    "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/superseded-steps/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/trajectories/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/export/?$": Row(anonymous=JSON_401, get=200, reads=VIEWER),
     "api/v1/^runs/(?P<run_id>[0-9a-z]{1,10})/lines/?$": Row(anonymous=JSON_401, get=405, post=409, acts=EDITOR),
