@@ -48,12 +48,19 @@ def train_main(argv: list[str]) -> int:
     )
     parser.add_argument("--quiet", action="store_true", help="print no progress")
     options = parser.parse_args(argv)
+    if options.start_over and not options.resume:
+        parser.error("--start-over is for a run that is resumed: add --resume")
 
     from engine.config import build_config, read_data
 
     data = read_data(options.config, options.set)
     config = build_config(data)
-    if not options.no_sized_defaults:
+    recorded = options.run_dir / "config.json"
+    if options.resume and recorded.is_file() and not options.no_sized_defaults:
+        from engine.sized_defaults import as_recorded
+
+        config = build_config(as_recorded(data, read_data(recorded, [])))
+    elif not options.no_sized_defaults:
         from engine.sized_defaults import with_sized_defaults
 
         data, changes = with_sized_defaults(data, config)

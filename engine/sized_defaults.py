@@ -93,7 +93,7 @@ SIZES = (
     ),
     SizedDefaults(
         title="1 to 4 billion parameters",
-        most=4e9,
+        most=4.5e9,  # models that are called 4B have up to that
         values={**FULL, "optimizer.precision": "bfloat16"},
         response_tokens=400,
         source=OF_RAGEN,
@@ -130,7 +130,10 @@ def changes_of(config: RunConfig) -> list[Change]:
 
 def _changes(config: RunConfig, wanted: SizedDefaults) -> Iterable[Change]:
     data = config.model_dump(mode="json")
+    merges = bool(config.model.adapter)  # or trains it further: its own rank is not the size's to choose
     for name, after in wanted.values.items():
+        if merges and name.startswith("model.lora."):
+            continue
         section = _section(data, name)
         key = name.rpartition(".")[2]
         if section is not None and section.get(key) != after:
@@ -145,7 +148,7 @@ def _section(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """The section with the field `name`; None if `data` has none, as an algorithm without a critic."""
     found: Any = data
     for part in name.split(".")[:-1]:
-        found = found.get(part) if isinstance(found, Mapping) else None
+        found = found.get(part) if isinstance(found, Mapping) else found[int(part)] if isinstance(found, list) else None
     return found if isinstance(found, Mapping) else None
 
 
@@ -169,6 +172,21 @@ def with_sized_defaults(
     for change in made:
         set_field(changed, change.field, change.after)
     return changed, made
+
+
+def as_recorded(data: dict[str, Any], recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """`data` with the values of a run that is resumed, `recorded`, for the fields that follow the size and that it does
+    not give: the size of a model may be known only once its files are there."""
+    given, changed = set(names_in(data)), deepcopy(data)
+    environments = range(min(len(data.get("environments", [{}])), len(recorded.get("environments", []))))
+    if environments:
+        changed.setdefault("environments", [{}])
+    names = dict.fromkeys(name for size in SIZES for name in size.values)
+    for name in [*names, *(f"environments.{index}.{RESPONSE_TOKENS}" for index in environments)]:
+        section, key = _section(recorded, name), name.rpartition(".")[2]
+        if name not in given and section is not None and key in section:
+            set_field(changed, name, section[key])
+    return changed
 
 
 def names_in(data: Any, prefix: str = "") -> Collection[str]:

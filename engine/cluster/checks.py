@@ -309,8 +309,10 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             found.memory = fewer
             found.warnings.append(_takes_fewer(fewer, memory, "a GPU", left))
         else:
+            of_the_sampler = found.alternatives
             found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
             _report_learner(found, memory, left)
+            found.alternatives = [*of_the_sampler, *found.alternatives]
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
 

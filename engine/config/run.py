@@ -82,9 +82,10 @@ class RunConfig(Section):
 
     @property
     def copies_reference(self) -> bool:
-        """Whether the reference is a second model. The policy without an adapter that the run began is the reference
-        itself; without one that it was given, it is not."""
-        return self.needs_reference and not (self.model.lora.rank and not self.model.adapter)
+        """Whether the reference is a second model. With LoRA it is the policy without its adapter, unless the run
+        starts from an adapter, which the reference then includes."""
+        starts_from_adapter = bool(self.model.adapter) and not self.model.start_from.run
+        return self.needs_reference and not (self.model.lora.rank and not starts_from_adapter)
 
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:

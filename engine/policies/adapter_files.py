@@ -21,6 +21,9 @@ MAX_CONFIG_BYTES = 1024**2
 REMEDY = f"Give the directory that holds {CONFIG} and {WEIGHTS}, as peft's save_pretrained writes them."
 # variants that compute something else than the weight plus alpha / rank times B A, with the value that turns them off
 PLAIN: dict[str, tuple[Any, ...]] = {
+    # other initialisations change the base's weights, which are not in the adapter's files
+    "init_lora_weights": (True, "gaussian", "eva", "orthogonal"), "kasa_config": ({},), "monteclora_config": ({},),
+    "arrow_config": ({},), "use_bdlora": (False, {}),
     "bias": ("none",), "use_rslora": (False,), "use_dora": (False,), "use_qalora": (False,), "lora_bias": (False,),
     "rank_pattern": ({},), "alpha_pattern": ({},), "modules_to_save": ([],), "layer_replication": ([],),
     "target_parameters": ([],), "trainable_token_indices": ([],), "alora_invocation_tokens": ([],),
@@ -107,6 +110,12 @@ def _layers(tensors: Mapping[str, Sizes], rank: int) -> Iterator[tuple[str, tupl
         raise ValueError("it has no tensor")
 
 
+def _is_layer(name: str, layer: str) -> bool:
+    """Whether the weight is of the layer; files may have names without the prefix of the body."""
+    weight = name.removesuffix(".weight")
+    return f".{layer}".endswith(f".{weight}") or f".{weight}".endswith(f".{layer}")
+
+
 def last(layer: str) -> str:
     return layer.rpartition(".")[2]
 
@@ -136,14 +145,14 @@ def _wanted(lora: LoraSection, shape: ModelShape | None) -> set[str] | None:
     """Last parts of the names of the layers that the run adapts; None where they are not known."""
     if lora.targets != ALL:
         return {last(name) for name in names_of(lora.targets)}
-    if shape is None or not shape.named_in_files:
-        return None
+    if shape is None or not shape.named_in_files or any(".experts." in name for name in shape.matrices):
+        return None  # routers and experts are matrices that are no layers
     return {last(name.removesuffix(".weight")) for name in shape.matrices}
 
 
 def _misfit(adapter: AdapterFiles, shape: ModelShape) -> str:
     for layer, sizes in adapter.layers.items():
-        own = shape.weights.get(f"{layer}.weight")
+        own = next((size for name, size in shape.weights.items() if _is_layer(name, layer)), None)
         if own is None:
             return f"the model has no layer {layer}."
         if sorted(own) != sorted(sizes):  # GPT-2 stores the transpose

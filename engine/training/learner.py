@@ -88,6 +88,7 @@ class Learner:
         if model is None:
             model = deepcopy(self.model)
         compute_in(model, self.config.optimizer.precision, float32=self.config.optimizer.float32_matmul_precision)
+        model.compiles_scores = self.config.optimizer.compile_scores
         if self.config.optimizer.packing:
             allow_packing(model)
         self.share.shard_model(model)

@@ -21,8 +21,10 @@ MEGABYTE = 1_000_000
 class Recorder:
     """`piece` returns the text of a token. The random choice has its own stream, so it does not affect training."""
 
-    def __init__(self, config: RunConfig, directory: RunDirectory, piece: Callable[[int], str]) -> None:
-        self.config, self.directory, self.piece = config, directory, piece
+    def __init__(
+        self, config: RunConfig, directory: RunDirectory, piece: Callable[[int], str], *, attempt: int = 1
+    ) -> None:
+        self.config, self.directory, self.piece, self.attempt = config, directory, piece, attempt
         self._written: dict[tuple[Split, int], Path] = {}
 
     def training(
@@ -93,31 +95,32 @@ class Recorder:
     def _file(self, split: Split, step: int) -> Path:
         """The final evaluation replaces one of the same step and attempt; no attempt replaces files of another."""
         if (split, step) not in self._written:
-            self._written[split, step] = self.directory.new_trajectory_file(split, step)
+            self._written[split, step] = self.directory.new_trajectory_file(split, step, attempt=self.attempt)
         return self._written[split, step]
 
     def _beyond_retention(self) -> Iterator[Path]:
-        """Files to remove: all but the newest `keep_steps` of each split, then the oldest until the remaining ones
-        fit."""
+        """Files to remove: all but those of the `keep_steps` of each split that were recorded last, then the oldest
+        until the remaining ones fit."""
         limits = self.config.capture
         if not limits.keep_steps and not limits.most_megabytes:
             return
         files = {split: self.directory.trajectory_files(split) for split in SPLIT_STREAM}
-        staying: list[tuple[int, Path]] = []
+        staying: list[Path] = []
         for found in files.values():
-            steps = sorted({step for step, _ in found})
-            first = steps[-limits.keep_steps] if 0 < limits.keep_steps < len(steps) else 0
-            yield from (path for step, path in found if step < first)
-            staying += [(step, path) for step, path in found if step >= first]
+            steps = list(dict.fromkeys(step for step, _ in reversed(found)))
+            newest_steps = set(steps[: limits.keep_steps or len(steps)])
+            yield from (path for step, path in found if step not in newest_steps)
+            staying += [path for step, path in found if step in newest_steps]
         if not limits.most_megabytes:
             return
         newest = {found[-1][1] for found in files.values() if found}
-        size = sum(path.stat().st_size for _, path in staying)
-        for _, path in sorted(staying):
+        sizes = {path: path.stat() for path in staying}
+        size = sum(found.st_size for found in sizes.values())
+        for path in sorted(staying, key=lambda path: sizes[path].st_mtime_ns):
             if size <= limits.most_megabytes * MEGABYTE:
                 return
             if path not in newest:
-                size -= path.stat().st_size
+                size -= sizes[path].st_size
                 yield path
 
     def _relative(self, path: Path) -> str:

@@ -18,6 +18,7 @@ from engine.errors import RunDirectoryError
 from engine.event_lines import line_of, parse_event
 from engine.events import Event
 from engine.line_files import lines_from_the_end, remove_partial_line
+from engine.training.checkpoint_folder import sync
 
 Sink = Callable[[Event], None]
 
@@ -55,17 +56,20 @@ class RunDirectory:
     def checkpoints(self) -> Path:
         return self.path / "checkpoints"
 
-    def new_trajectory_file(self, split: str, step: int) -> Path:
-        """A name that no file has, such as `step_7.jsonl.zst`, or `step_7.2.jsonl.zst` where an earlier attempt
-        recorded the step: what it recorded stays."""
+    def new_trajectory_file(self, split: str, step: int, *, attempt: int) -> Path:
+        """`step_7.jsonl.zst`, or of a later attempt `step_7.2.jsonl.zst`: what an earlier one recorded stays. A name
+        that a file has is not given again."""
         folder = self.path / "trajectories" / split
-        names = chain([f"step_{step}.jsonl.zst"], (f"step_{step}.{number}.jsonl.zst" for number in count(2)))
+        first = [f"step_{step}.jsonl.zst"] if attempt == 1 else []
+        names = chain(first, (f"step_{step}.{number}.jsonl.zst" for number in count(max(2, attempt))))
         return next(path for name in names if not (path := folder / name).exists())
 
     def trajectory_files(self, split: str) -> list[tuple[int, Path]]:
-        """Each with its step, oldest first; several of a step that more than one attempt recorded."""
+        """Each with its step, in the order in which they were written; several of a step that more than one attempt
+        recorded."""
         found = (self.path / "trajectories" / split).glob("step_*.jsonl.zst")
-        return sorted((int(path.name.removeprefix("step_").partition(".")[0]), path) for path in found)
+        written = sorted((path.stat().st_mtime_ns, _step_of(path), path) for path in found)
+        return [(step, path) for _, step, path in written]
 
     @property
     def templates(self) -> Path:
@@ -95,6 +99,10 @@ def write_json(path: Path, data: Any) -> None:
     temporary.replace(path)
 
 
+def _step_of(path: Path) -> int:
+    return int(path.name.removeprefix("step_").partition(".")[0])
+
+
 class EventLog:
     """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first.
 
@@ -111,6 +119,7 @@ class EventLog:
         self.seq = _repair(path)
         self.step = 0  # the highest of an event since this log was opened
         self._file = path.open("ab", buffering=0)
+        sync(path.parent)  # the name of a new file
         self._lock = threading.Lock()  # rollouts ahead emit from another thread
 
     def emit(self, event: Event) -> Event:

@@ -84,7 +84,7 @@ class Trainer:
         self.detectors.load_state_dict(progress.detectors)
         self.smoothed = SmoothedZScore(progress.stds)
         self.verdict = RunVerdict(initial, directory, events)
-        self.recorder = Recorder(config, directory, self._piece)
+        self.recorder = Recorder(config, directory, self._piece, attempt=events.attempt)
         self.saver = CheckpointSaver(backend, directory, events, progress, newest=config.checkpoint.keep)
         self.machine = MachineUse(gpu=backend.device == "cuda" and config.backend == "local")
         self.rollouts: Rollouts = Synchronous(backend, self._roll_out)

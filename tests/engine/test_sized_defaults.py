@@ -9,7 +9,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.config import RunConfig, build_config
-from engine.sized_defaults import Change, changes_of, parameters_of, sized_defaults, with_sized_defaults
+from engine.sized_defaults import Change, as_recorded, changes_of, parameters_of, sized_defaults, with_sized_defaults
 
 
 def test_the_defaults_of_a_configuration_are_those_of_the_model_that_ships() -> None:
@@ -95,6 +95,27 @@ def test_the_command_line_applies_and_prints_them_unless_they_are_turned_off(
     printed = capsys.readouterr().err
     assert ("rollout.max_context_tokens = 3600 instead of 1024" in printed) == applied
     assert "optimizer.learning_rate" not in printed
+
+
+def test_a_resumed_run_keeps_what_it_was_started_with_although_its_size_is_known_by_now() -> None:
+    data = {"model": {"path": "lab/model"}, "environments": [{"kind": "bandit"}], "steps": 9}
+    started = build_config(data).model_dump(mode="json")
+    assert (started["optimizer"]["learning_rate"], started["rollout"]["max_context_tokens"]) == (2e-4, 1024)
+    started["environments"][0]["max_response_tokens"] = 70
+    found = build_config(as_recorded({**data, "optimizer": {"learning_rate": 3e-4}}, started))
+    assert found.optimizer.learning_rate == 3e-4  # given now
+    assert (found.rollout.max_context_tokens, found.environments[0].max_response_tokens) == (1024, 70)
+    assert (found.steps, found.environments[0].kind) == (9, "bandit")
+
+
+def test_the_rank_of_an_adapter_is_not_the_size_s_to_choose() -> None:
+    config = build_config({"model": {"path": "x/y-7B", "adapter": "/adapter"}})
+    assert not any(change.field.startswith("model.lora.") for change in changes_of(config))
+
+
+def test_starting_over_is_for_a_run_that_is_resumed(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", str(tmp_path / "run.toml"), "--run-dir", str(tmp_path / "run"), "--start-over"])
 
 
 def config_of(data: dict[str, Any]) -> RunConfig:

@@ -23,6 +23,7 @@ from engine.training.checkpoint_settings import weight_settings
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model, small_model
 from tests.engine.training.test_runs import run_config
+from tests.engine.zoo import save_zoo_model, zoo_model
 
 LORA = LoraSection(rank=4, alpha=8.0)
 BIG = Machine(gpus=(), memory=10**12)
@@ -154,6 +155,7 @@ def rewritten(adapter: Path, **entries: Any) -> Path:
         ({"use_dora": True}, "has use_dora true, which is not supported"),
         ({"rank_pattern": {"q_proj": 2}}, "has rank_pattern"),
         ({"bias": "all"}, 'has bias "all"'),
+        ({"init_lora_weights": "pissa"}, 'has init_lora_weights "pissa"'),  # whose base has other weights
         ({"modules_to_save": ["lm_head"]}, "has modules_to_save"),
         ({"peft_type": "IA3"}, "is of the type IA3, and only LORA is supported"),
         ({"r": 2}, "is not of rank 2, which adapter_config.json says"),
@@ -164,6 +166,26 @@ def test_what_is_no_plain_lora_adapter_is_refused(
     base: Path, adapter: Path, entries: dict[str, Any], reason: str
 ) -> None:
     assert reason in problems_of(base, rewritten(adapter, **entries))["model.adapter"]
+
+
+@pytest.mark.parametrize("name", ["Mixture of experts", "GPT-2"])
+@pytest.mark.parametrize("prefixed", [True, False], ids=["own names", "names without the prefix of the body"])
+def test_an_adapter_of_this_engine_fits_the_model_that_it_was_trained_on(
+    tmp_path: Path, name: str, prefixed: bool
+) -> None:
+    path = save_zoo_model(tmp_path / "model", name)
+    model = zoo_model(name)
+    add_adapter(model, LORA)
+    save_adapter(model, LORA, tmp_path / "adapter", base=ModelConfig(path="lab/base"))
+    if not prefixed:  # as the published GPT-2 is
+        weights = load_file(path / "model.safetensors")
+        body = f"{model.base_model_prefix}."
+        save_file(
+            {key.removeprefix(body): value for key, value in weights.items()},
+            path / "model.safetensors",
+            metadata={"format": "pt"},
+        )
+    assert problems_of(path, tmp_path / "adapter") == {}
 
 
 def test_only_a_directory_with_safetensors_is_an_adapter(base: Path, adapter: Path, tmp_path: Path) -> None:

@@ -103,3 +103,23 @@ def test_files_of_a_repeated_step_count_as_one_step_of_the_retention(tmp_path: P
     record(tmp_path, range(2, 4), keep_steps=2)  # steps 1, 2, 2 again and 3: the last two steps are 2 and 3
     names = sorted(path.name for path in (tmp_path / "trajectories/train").iterdir())
     assert names == ["step_2.2.jsonl.zst", "step_2.jsonl.zst", "step_3.jsonl.zst"]
+
+
+@pytest.mark.parametrize("limit", [{"keep_steps": 4}, {"most_megabytes": 1}])
+def test_a_run_that_started_over_loses_its_old_steps_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+) -> None:
+    record(tmp_path, range(91, 96))
+    size = sum(path.stat().st_size for path in (tmp_path / "trajectories").glob("*/*.zst")) // 5  # of one step
+    monkeypatch.setattr("engine.training.recorder.MEGABYTE", 4 * size + size // 2)
+    record(tmp_path, range(1, 3), **limit)
+    assert files(tmp_path)[:4] == ["train step_1", "train step_2", "train step_94", "train step_95"]
+
+
+def test_the_name_of_a_file_that_was_removed_is_not_given_to_a_later_attempt(tmp_path: Path) -> None:
+    record(tmp_path, range(1, 4), keep_steps=2)  # without step 1
+    writes, _ = recorder(tmp_path)
+    writes.attempt = 2
+    again = writes.training(1, made_up([0, 1]), {0: []}, {})
+    assert again is not None
+    assert again.path == "trajectories/train/step_1.2.jsonl.zst"
