@@ -101,7 +101,8 @@ def learner_memory(
       tensors with fewer than 4096 numbers stay in float32 (`min_8bit_size` of bitsandbytes).
     - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
       nothing, unless the run starts from an adapter.
-    - An adapter that the run starts from and does not train is merged before the model is sharded.
+    - An adapter that the run starts from is merged before a model is sharded: the policy, if the run does not train the
+      adapter, and the reference.
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
@@ -158,7 +159,8 @@ def learner_memory(
         gathered_state += critic_moments + copied
     elif critic:
         gathered_state += MOMENTS * (FLOAT * count(trained_body.values()) + value_head) + copied
-    several = learners > 1 and shape.in_parts and (bool(lora_rank) or not starts_from_adapter)
+    merges = starts_from_adapter and (not lora_rank or copies_reference)
+    several = learners > 1 and shape.in_parts and not merges
     of_all = part({**base, **added}) - halved_base
     largest = FLOAT * max(map(prod, base.values()), default=0)
     whole_ones = max(everything if copies_reference else 0, own_reference + copied if critic else 0)

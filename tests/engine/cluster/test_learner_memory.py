@@ -173,6 +173,17 @@ def test_a_model_whose_files_cannot_be_read_in_parts_is_whole_in_each_learner_fi
     assert many.host == 944 + 8 * 236 + 8 * 201 + 4 * 201
 
 
+@pytest.mark.parametrize(
+    ("rank", "reference", "whole"), [(2, False, False), (2, True, True), (0, False, True), (0, True, True)]
+)
+def test_each_of_several_learners_loads_the_whole_where_an_adapter_is_merged(
+    rank: int, reference: bool, whole: bool
+) -> None:
+    # with a rank the policy trains the adapter, and only a reference has it merged; without one the policy has
+    found = of_learner(learners=3, lora_rank=rank, reference=reference, starts_from_adapter=True)
+    assert (found.loading >= 4 * 236) == whole
+
+
 def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_gib() -> None:
     sizes = {"hidden": 8192, "heads": 64, "kv_heads": 8, "head_size": 128, "intermediate": 29568, "layers": 80}
     weights = dict(gated_decoder({**sizes, "vocabulary": 152064}, tied=False, biased=True))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from engine.config import build_config
 from engine.rollout.trajectory_files import read_records, write_trajectory_file
@@ -130,6 +132,22 @@ def test_another_prompt_is_what_the_model_reads(recorded: Recorded, tmp_path: Pa
 def test_a_checkpoint_of_the_run_continues_the_rollout(recorded: Recorded, tmp_path: Path) -> None:
     found = ask(recorded, tmp_path, checkpoint="step_1", temperature=0.0)
     assert (found.status, found.of("loading")[0]["checkpoint"]) == (0, "step_1")
+
+
+def test_a_run_that_is_a_fork_continues_with_the_weights_that_it_began_with(recorded: Recorded, tmp_path: Path) -> None:
+    fork = tmp_path / "runs" / "fork"
+    shutil.copytree(recorded.run_dir, fork)
+    start = fork / "start" / "parent" / "step_1"
+    shutil.copytree(recorded.run_dir / "checkpoints" / "step_1", start)
+    weights = load_file(start / "model" / "model.safetensors")
+    weights["model.norm.weight"][0] = torch.nan  # so that it shows whether they are used
+    save_file(weights, start / "model" / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((fork / "config.json").read_text())
+    config["model"]["start_from"] = {"run": "parent", "step": 1}
+    (fork / "config.json").write_text(json.dumps(config))
+    found = ask(replace(recorded, run_dir=fork), tmp_path / "answer", turn=1)
+    assert found.status != 0
+    assert "logits are not finite" in found.messages[-1]["message"]
 
 
 def test_a_limit_of_tokens_ends_it_and_keeps_the_turns_until_then(recorded: Recorded, tmp_path: Path) -> None:
