@@ -77,7 +77,7 @@ PARTS = (
         title="log-probabilities and entropies",
         command=["benchmarks.head_scores"],
         share=0.15,
-        only_real=("--tokens", "1024", "4096"),
+        only_real=("--tokens", "4096"),
         only_tiny=("--tokens", "256"),
         shown=("chunks", "compiled", "plain", "trl", "verl", "verl_fused"),
     ),

@@ -5,6 +5,7 @@ of its own, through the interface that a run uses, `ResponseSampler`; they take 
 compared. Without a GPU, vLLM alone decodes in its caller's process, as it does within this engine: in a process of its
 own it leaves one core idle. There this engine starts it without compiled graphs, so that is measured of vLLM alone too.
 It prints a line of JSON after each measurement, with all results until then.
+
     python -m benchmarks.gpu.sampler [--small] [--rows N] [--prompt N] [--response N] [--rounds N] [--memory-share X]
         [--samplers ours|vllm|bare|uncompiled ...]
 """

@@ -181,8 +181,8 @@ class ModelConfig(Section):
         "",
         max_length=500,
         description="Directory with a LoRA adapter of the model in peft's format (adapter_config.json and "
-        "adapter_model.safetensors) to start from. With a model.lora.rank, which must then be the adapter's, as "
-        "alpha and targets must, the run trains it further; with rank 0 it is merged, and all weights train.",
+        "adapter_model.safetensors) to start from. With LoRA (rank, alpha and targets equal to the adapter's) the run "
+        "trains it further; with rank 0 it is merged, and all weights train.",
     )
     lora: LoraSection = LoraSection()
     start_from: StartFromSection = StartFromSection()

@@ -13,7 +13,7 @@ from typing import Any
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import environment_class
 from engine.errors import CheckpointError
-from engine.policies.model_paths import model_source
+from engine.policies.model_paths import LATEST, model_source
 
 FILE = "checkpoint_settings.json"
 SHOWN = 4  # differences in an error
@@ -80,7 +80,9 @@ def require_same_settings(path: Path, now: Settings) -> None:
 
 
 def _same(name: str, then: str | float | None, now: str | float | None) -> bool:
-    """Different spellings of one folder are the same model."""
+    """Different spellings of one folder are the same model, and no revision is the branch main."""
+    if name == "model.revision":
+        return (then or LATEST) == (now or LATEST)
     if name not in ("model.path", "model.adapter") or then == now or not (then and now):
         return then == now
     return Path(model_source(str(then))).expanduser().resolve() == Path(model_source(str(now))).expanduser().resolve()
