@@ -49,7 +49,10 @@ def metrics(directory: Path) -> dict[int, dict[str, float]]:
 
 def played(directory: Path, step: int) -> Counter[tuple[int, int]]:
     """How often each member of each group was recorded in a step."""
-    records = read_records(directory / f"trajectories/train/step_{step}.jsonl.zst")
+    *_, newest = sorted(
+        (directory / "trajectories/train").glob(f"step_{step}.*jsonl.zst"), key=lambda path: path.stat().st_mtime_ns
+    )
+    records = read_records(newest)
     return Counter((record["group"], record["member"]) for _, _, record in records)
 
 
