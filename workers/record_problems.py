@@ -20,7 +20,7 @@ MOST_RANGES = 5
 SEQ = re.compile(rb'"seq":\s*(\d{1,18})\b')
 Kind = RecordProblem.Kind
 IN_COLUMNS = StepCompleted | GroupsFiltered | ProblemsPlayed  # whose events are not stored as they are
-NOTIFIED = frozenset({Kind.GAP, Kind.SHORTER, Kind.GONE, Kind.CONFLICT, Kind.BEHIND})
+NOTIFIED = frozenset({Kind.GAP, Kind.REPLACED, Kind.GONE, Kind.CONFLICT, Kind.BEHIND})
 
 
 def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
@@ -135,7 +135,7 @@ def _replaced(run: Run) -> RecordProblem:
     reason = (
         f"The file was cut or replaced: {run.event_offset} bytes of it had been read, and it has others now. {rest}"
     )
-    return RecordProblem(run=run, kind=Kind.SHORTER, offset=run.event_offset, reason=reason)
+    return RecordProblem(run=run, kind=Kind.REPLACED, offset=run.event_offset, reason=reason)
 
 
 def _missing_in(path: Path, last: int) -> list[int]:

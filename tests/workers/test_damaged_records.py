@@ -114,7 +114,7 @@ def test_a_file_that_was_cut_is_noticed_and_its_rows_stay(run: Run) -> None:
     record.path.write_bytes(b"".join(lines[:-1]))
     bridge.drain()
     ((kind, reason),) = problems(run)
-    assert kind == "shorter"
+    assert kind == "replaced"
     assert "The file was cut or replaced" in reason
     assert run.steps.count() == 2
 
@@ -137,8 +137,8 @@ def test_a_file_that_was_cut_and_written_on_beyond_what_was_read_is_noticed(run:
         record.step(number)
     assert record.path.stat().st_size > run.event_offset
     bridge.drain()
-    assert only(run, "shorter").endswith("Events 3 to 4 can only be in the database.")
-    assert [kind for kind, _ in problems(run)] == ["shorter"]
+    assert only(run, "replaced").endswith("Events 3 to 4 can only be in the database.")
+    assert [kind for kind, _ in problems(run)] == ["replaced"]
     assert list(run.steps.values_list("step", flat=True)) == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -153,7 +153,7 @@ def test_another_file_of_the_same_length_is_noticed(run: Run) -> None:
     other.replace(record.path)
     assert record.path.stat().st_size == run.event_offset
     bridge.drain()
-    assert "No number of an event is missing in it" in only(run, "shorter")
+    assert "No number of an event is missing in it" in only(run, "replaced")
     assert only(run, "conflict").startswith("Event 2 came again with other contents")
     assert run.steps.get().metrics == {"reward/mean": 0.1}
     bridge.drain()
@@ -194,7 +194,7 @@ def test_a_deleted_file_is_noticed_once_and_people_are_notified_once(run: Run, a
     assert "Events 1 to 2 are only in the database" in only(run, "gone")
     delivery = Delivery.objects.get()
     subject, body = as_text(message_of(delivery))
-    assert subject == "Starboard: record damaged: calm-otter-12"
+    assert subject == "Starboard: damaged record: calm-otter-12"
     assert f"manage.py rebuild_run {run.pk}" in body
 
 

@@ -54,8 +54,8 @@ def test_a_file_cut_under_its_engine_is_noticed_and_the_run_goes_on(workplace: W
     path = run.directory / "events.jsonl"
     os.truncate(path, len(halve(path)))
     wait_for_state(run, "finished")
-    assert "shorter" in kinds(run) <= {"shorter", "gap"}  # a gap if an event was cut off before it was read
-    assert f"Events {ENOUGH // 2 + 1} to " in run.record_problems.get(kind="shorter").reason
+    assert "replaced" in kinds(run) <= {"replaced", "gap"}  # a gap if an event was cut off before it was read
+    assert f"Events {ENOUGH // 2 + 1} to " in run.record_problems.get(kind="replaced").reason
     assert run.step == 40
 
 
@@ -67,5 +67,5 @@ def test_a_file_replaced_while_no_worker_runs_is_noticed_by_the_next_one(workpla
     other.write_bytes(halve(path))
     other.replace(path)
     workplace.start_worker()
-    wait_for(lambda: "shorter" in kinds(run), what="a problem of the record")
+    wait_for(lambda: "replaced" in kinds(run), what="a problem of the record")
     wait_for(lambda: "behind" in kinds(run), what="the events that the engine wrote elsewhere")

@@ -11,6 +11,8 @@ from django.core.mail import EmailMessage
 from webapp.alerts.webhooks import Answer
 from webapp.visible_text import visible
 
+RECORD_DAMAGED = ("has a damaged record", "damaged record")  # in a sentence, and as a subject
+
 
 def mail_is_configured() -> bool:
     return bool(settings.EMAIL_HOST)
@@ -51,7 +53,8 @@ def as_text(message: dict[str, Any]) -> tuple[str, str]:
 
 
 def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
-    run, done = data["run"], event.removeprefix("run.").replace("_", " ")
+    run, name = data["run"], event.removeprefix("run.")
+    done, subject = RECORD_DAMAGED if name == "record_damaged" else (name, name)
     lines = [
         f"{run['name']} {done} at step {data['step']} of {run['total_steps']}.",
         *(data[name] for name in ("reason", "remedy") if data[name]),
@@ -59,7 +62,7 @@ def _about_run(event: str, data: dict[str, Any]) -> tuple[str, str]:
         *_verdict(data["verdict"]),
         f"Run: {data['url']}",
     ]
-    return _mail(" ".join(f"{done}: {run['name']}".split()), lines)
+    return _mail(" ".join(f"{subject}: {run['name']}".split()), lines)
 
 
 def _about_ending(event: str, data: dict[str, Any]) -> tuple[str, str]:

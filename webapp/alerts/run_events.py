@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
 
 from webapp.alerts.audience import audience, channels_of, new_delivery
 from webapp.alerts.deliveries import dispatch_deliveries
-from webapp.alerts.models import SEVERITIES, Delivery, RunEvents
+from webapp.alerts.models import SEVERITIES, Delivery, NotificationSettings, RunEvents
 from webapp.runs.models import Run
 from webapp.runs.states import RunState
 
@@ -28,33 +29,23 @@ def plan_run_event(run: Run, target: RunState, **_: Any) -> None:
     event = EVENTS.get(target)
     if event is None:
         return
-    detail = {
-        "state": str(target),
-        "reason": run.state_reason,
-        "remedy": run.state_remedy,
-        "step": run.step,
-        "attempt": run.attempt,
-    }
-    rows = [
-        new_delivery(chosen.user, channel, address, run=run, event=event, detail=detail)
-        for chosen in audience(run)
-        if _wants(chosen.run_events, event)
-        for channel, address in channels_of(chosen)
-    ]
-    if rows:
-        Delivery.objects.bulk_create(rows)
-        transaction.on_commit(dispatch_deliveries)
+    wanting = [chosen for chosen in audience(run) if _wants(chosen.run_events, event)]
+    _plan(run, wanting, event, state=str(target), reason=run.state_reason, remedy=run.state_remedy)
 
 
 def plan_record_damaged(run: Run, reason: str) -> None:
     """Events of the run may be lost. Notified are those whom a critical alert would reach."""
     remedy = f"manage.py rebuild_run {run.pk} makes the rows from the file again; rows that it no longer has are lost."
-    detail = {"state": str(run.state), "reason": reason, "remedy": remedy, "step": run.step, "attempt": run.attempt}
     rank = SEVERITIES.index(RECORD_SEVERITY)
+    wanting = [chosen for chosen in audience(run) if rank >= SEVERITIES.index(chosen.least_severity)]
+    _plan(run, wanting, RECORD_DAMAGED, state=str(run.state), reason=reason, remedy=remedy)
+
+
+def _plan(run: Run, wanting: Iterable[NotificationSettings], event: str, **detail: str) -> None:
+    now = {**detail, "step": run.step, "attempt": run.attempt}
     rows = [
-        new_delivery(chosen.user, channel, address, run=run, event=RECORD_DAMAGED, detail=detail)
-        for chosen in audience(run)
-        if rank >= SEVERITIES.index(chosen.least_severity)
+        new_delivery(chosen.user, channel, address, run=run, event=event, detail=now)
+        for chosen in wanting
         for channel, address in channels_of(chosen)
     ]
     if rows:

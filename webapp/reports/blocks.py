@@ -161,7 +161,7 @@ def _trajectory(block: Block, path: str) -> Shown:
         return _problem(
             block, f"{block.address[:80]!r} is not a trajectory. Copy an address such as /runs/4acd…/trajectories/12/."
         )
-    row = readable(Trajectory.objects.select_related("run").filter(run=found[1], pk=int(found[2]))).first()
+    row = readable(Trajectory.all_attempts.select_related("run").filter(run=found[1], pk=int(found[2]))).first()
     if row is None:
         return _problem(block, "This trajectory does not exist any more.")
     try:

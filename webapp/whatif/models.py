@@ -27,6 +27,7 @@ class WhatIf(Job):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="what_ifs")
     split = models.CharField(max_length=10)
     step = models.PositiveIntegerField()
+    attempt = models.PositiveIntegerField(default=1)  # a later one may have repeated the step
     environment = models.CharField(max_length=60)
     group = models.PositiveIntegerField()
     member = models.PositiveIntegerField()
@@ -65,7 +66,7 @@ class WhatIf(Job):
 
     def original(self) -> Trajectory | None:
         """The recorded trajectory at the start of the chain."""
-        return Trajectory.objects.filter(run=self.run_id, **self.trajectory_key).first()
+        return Trajectory.all_attempts.filter(run=self.run_id, **self.trajectory_key).first()
 
     def ancestors(self) -> list[WhatIf]:
         """The what-ifs between the trajectory and this one, oldest first."""
@@ -75,7 +76,7 @@ class WhatIf(Job):
         return found[::-1]
 
 
-TRAJECTORY_KEY = ("split", "step", "environment", "group", "member")
+TRAJECTORY_KEY = ("split", "step", "attempt", "environment", "group", "member")
 
 
 def what_ifs_of(trajectory: Trajectory) -> models.QuerySet[WhatIf]:

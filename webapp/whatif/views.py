@@ -30,7 +30,7 @@ LARGEST = 1e12
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     """GET shows the turn and what can be edited; POST submits the what-if and redirects to its page."""
-    trajectory = fetch(Trajectory.objects.select_related("run"), needs=Role.EDITOR, pk=pk, run_id=run_id)
+    trajectory = fetch(Trajectory.all_attempts.select_related("run"), needs=Role.EDITOR, pk=pk, run_id=run_id)
     return _submit(request, RecordedOrigin(trajectory))
 
 

@@ -21,6 +21,7 @@ from webapp.reports import services
 from webapp.reports.models import LONGEST_TEXT, Report
 from webapp.reports.rendering import render_report
 from webapp.runs.models import MetricName, Run
+from webapp.trajectories.models import Trajectory
 
 pytestmark = pytest.mark.django_db
 
@@ -233,6 +234,14 @@ def test_a_trajectory_is_shown_turn_by_turn(settings: Settings, tmp_path: Path) 
     row = make_world().trajectories[0]
     html = shown(block("trajectory", f"http://testserver/runs/{row.run_id}/trajectories/{row.pk}/"))
     assert "report-turns" in html and f"seed {row.seed}" in html and "Open in the reader" in html
+
+
+def test_a_trajectory_stays_in_a_report_when_a_later_attempt_supersedes_it(settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = str(tmp_path / "runs")
+    row = make_world().trajectories[0]
+    Trajectory.objects.filter(pk=row.pk).update(superseded=True)
+    html = shown(block("trajectory", f"http://testserver/runs/{row.run_id}/trajectories/{row.pk}/"))
+    assert "report-turns" in html
 
 
 class Tags(HTMLParser):

@@ -21,7 +21,7 @@ from webapp.runs.models import Checkpoint, Run
 from webapp.trajectories import services as trajectories
 from webapp.trajectories.models import Trajectory
 from webapp.whatif import services
-from webapp.whatif.models import WhatIf
+from webapp.whatif.models import WhatIf, what_ifs_of
 from webapp.whatif.origins import ForkedOrigin
 
 
@@ -63,6 +63,23 @@ def test_a_form_that_is_submitted_twice_makes_one_what_if_and_the_second_submiss
     first, second = (submit(browser, rows[0], **fields) for _ in range(2))
     made = WhatIf.objects.get()
     assert first["Location"] == second["Location"] == f"/runs/{made.run_id}/what-ifs/{made.pk}/"
+
+
+def test_a_superseded_trajectory_is_forked_and_not_the_one_that_replaced_it(
+    browser: Client, rows: list[Trajectory]
+) -> None:
+    former = rows[0]
+    Trajectory.objects.filter(pk=former.pk).update(superseded=True)
+    again = Trajectory.objects.get(pk=rows[1].pk)
+    again.pk, again.group, again.member, again.seed = None, former.group, former.member, former.seed
+    again.step, again.attempt, again.file = former.step, 2, "trajectories/train/step_1.2.jsonl.zst"
+    again.save()
+    assert browser.get(form_of(former)).status_code == 200
+    submit(browser, former)
+    made = WhatIf.objects.get()
+    assert (made.original(), made.attempt) == (former, 1)
+    assert list(what_ifs_of(former)) == [made]
+    assert not what_ifs_of(again).exists()
 
 
 def test_a_what_if_of_a_checkpoint_keeps_it_until_it_is_over(browser: Client, rows: list[Trajectory]) -> None:

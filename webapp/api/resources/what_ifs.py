@@ -117,7 +117,7 @@ def _origin(run: Run, body: StartWhatIf) -> Origin:
     if (body.trajectory is None) == (body.what_if is None):
         raise Problem(422, "Both or none of trajectory and what_if were sent", "Send one of them.")
     if body.trajectory is not None:
-        found = Trajectory.objects.select_related("run").filter(run=run, pk=body.trajectory).first()
+        found = Trajectory.all_attempts.select_related("run").filter(run=run, pk=body.trajectory).first()
         if found is None:
             raise Problem(404, f"The run has no trajectory {body.trajectory}", "Choose one of `list_trajectories`.")
         return RecordedOrigin(found)

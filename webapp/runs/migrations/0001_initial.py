@@ -192,7 +192,7 @@ class Migration(migrations.Migration):
             name='RecordProblem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('line', 'Unreadable line'), ('newer', 'Event of a newer version'), ('gap', 'Missing events'), ('shorter', 'File cut or replaced'), ('gone', 'File deleted'), ('conflict', 'Other events under known numbers'), ('behind', 'Events not in the file'), ('late', 'Events of an earlier attempt')], max_length=10)),
+                ('kind', models.CharField(choices=[('line', 'Unreadable line'), ('newer', 'Event of a newer version'), ('gap', 'Missing events'), ('replaced', 'File cut or replaced'), ('gone', 'File deleted'), ('conflict', 'Other events under known numbers'), ('behind', 'Events not in the file'), ('late', 'Events of an earlier attempt')], max_length=10)),
                 ('offset', models.BigIntegerField()),
                 ('reason', models.TextField()),
                 ('line', models.TextField(blank=True, default='')),

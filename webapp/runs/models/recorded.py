@@ -209,7 +209,7 @@ class RecordProblem(models.Model):
         LINE = "line", "Unreadable line"
         NEWER = "newer", "Event of a newer version"
         GAP = "gap", "Missing events"
-        SHORTER = "shorter", "File cut or replaced"
+        REPLACED = "replaced", "File cut or replaced"
         GONE = "gone", "File deleted"
         CONFLICT = "conflict", "Other events under known numbers"
         BEHIND = "behind", "Events not in the file"

@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('split', models.CharField(max_length=10)),
                 ('step', models.PositiveIntegerField()),
+                ('attempt', models.PositiveIntegerField(default=1)),
                 ('environment', models.CharField(max_length=60)),
                 ('group', models.PositiveIntegerField()),
                 ('member', models.PositiveIntegerField()),
