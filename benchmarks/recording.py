@@ -93,7 +93,8 @@ def starboard(_: str, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}#{token}"
 
 
-def a_token(name: str = "bench") -> str:
+def a_token() -> str:
+    """Of the same user as `session`: a later one is not in the first project."""
     from datetime import timedelta
 
     from django.contrib.auth.models import User
@@ -101,7 +102,8 @@ def a_token(name: str = "bench") -> str:
     from webapp.accounts.models import Scope
     from webapp.accounts.tokens import new_token
 
-    return new_token(User.objects.create_user(name), name=name, scopes=list(Scope), lifetime=timedelta(days=1))
+    user, _ = User.objects.get_or_create(username="bench")
+    return new_token(user, name="bench", scopes=list(Scope), lifetime=timedelta(days=1))
 
 
 TRACKIO = """

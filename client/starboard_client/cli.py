@@ -75,6 +75,11 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     listed.add_argument("--project", help="only runs of this project")
     listed.add_argument("--tag", help="only runs with this tag")
     listed.add_argument("--name", help="only runs whose name contains this")
+    listed.add_argument(
+        "--sort",
+        metavar="COLUMN",
+        help="by a column or metric: --sort=name, --sort=-held_out, --sort=-last:reward/mean",
+    )
     listed.add_argument("--archived", action="store_true", help="archived runs instead of active ones")
     add_limit(listed, "runs")
     add_json(listed)

@@ -72,10 +72,13 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
         project: str | None = None,
         tag: str | None = None,
         name: str | None = None,
+        q: str | None = None,
+        sort: str | None = None,
         archived: bool = False,
         limit: int | None = None,
     ) -> Iterator[Run]:
-        """Newest first, page by page; `limit` is the most runs in all."""
+        """Newest first, or sorted by a column or metric, such as `-best:rollout/success`, page by page; `limit` is the
+        most runs in all."""
         after, left = None, limit
         while left is None or left > 0:
             at_once = RUNS_AT_ONCE if left is None else min(left, RUNS_AT_ONCE)
@@ -86,6 +89,8 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
                     project=project,
                     tag=tag,
                     name=name,
+                    q=q,
+                    sort=sort,
                     archived="1" if archived else None,
                     limit=at_once,
                     after=after,

@@ -45,6 +45,7 @@ def list_runs(args: argparse.Namespace) -> int:
                 project=args.project,
                 tag=args.tag,
                 name=args.name,
+                sort=args.sort,
                 archived=args.archived,
                 limit=args.limit,
             )
@@ -52,12 +53,15 @@ def list_runs(args: argparse.Namespace) -> int:
     if args.json:
         as_json([run.model_dump() for run in found])
         return DONE
-    rows = [
-        (run.id, run.name, run.label, f"{run.step}/{run.total_steps}", number(run.metrics.get(SHOWN[0])), run.project)
-        for run in found
-    ]
-    table(("ID", "NAME", "STATE", "STEP", "SUCCESS", "PROJECT"), rows)
+    heads = ("ID", "NAME", "STATE", "STEP", "SUCCESS", "PROJECT", *([args.sort.removeprefix("-")] if args.sort else []))
+    table(heads, [_row(run, sorted_by=args.sort) for run in found])
     return DONE
+
+
+def _row(run: Run, *, sorted_by: str | None) -> tuple[str, ...]:
+    success, value = number(run.metrics.get(SHOWN[0])), run.sort_value
+    row = (run.id, run.name, run.label, f"{run.step}/{run.total_steps}", success, run.project)
+    return (*row, value if isinstance(value, str) else number(value)) if sorted_by else row
 
 
 def show(args: argparse.Namespace) -> int:

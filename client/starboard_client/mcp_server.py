@@ -64,18 +64,21 @@ class Tools:
         self.starboard = starboard
 
     def list_runs(
-        self, project: str = "", tag: str = "", state: str = "", name: str = "", limit: int = 20
+        self, project: str = "", tag: str = "", state: str = "", name: str = "", sort: str = "", limit: int = 20
     ) -> list[dict[str, Any]]:
         """List runs, newest first, with state, step, verdict and training success. All filters are optional: project,
-        tag, state (queued, running, finished, failed, stopped, …), and a part of the name. At most 100."""
+        tag, state (queued, running, finished, failed, stopped, …), and a part of the name. With `sort` by a column or
+        metric in place of the newest first, such as `-held_out` or `-best:rollout/success`, with the value as
+        `sort_value`; the minus is for descending. At most 100."""
         found = self.starboard.runs(
             project=project or None,
             tag=tag or None,
             state=state or None,
             name=name or None,
+            sort=sort or None,
             limit=max(1, min(limit, MOST_RUNS)),
         )
-        return [_listed(run) for run in found]
+        return [{**_listed(run), **({"sort_value": run.sort_value} if sort else {})} for run in found]
 
     def run_summary(self, run_id: str) -> dict[str, Any]:
         """One run: state, verdict with its evidence (first, newest and best values and the limits they are compared

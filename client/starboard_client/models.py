@@ -47,6 +47,7 @@ class Run(Answer):
     preset: str = ""
     created_at: str = ""
     finished_at: str | None = None
+    sort_value: float | str | None = None  # what a sorted list is sorted by
 
     @property
     def ended(self) -> bool:

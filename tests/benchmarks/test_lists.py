@@ -7,12 +7,24 @@ import subprocess
 import sys
 
 import pytest
+from django.test import Client
 
+from benchmarks.reader_opening import session
+from benchmarks.recording import a_token
+from tests.builders.runs import build_run
 from tests.launch.installation import REPOSITORY
 
-pytestmark = pytest.mark.slow
+
+@pytest.mark.django_db
+def test_session_and_token_of_the_benchmarks_read_the_runs_that_they_make() -> None:
+    cookie, token = session(), a_token()
+    build_run()
+    for headers in ({"Cookie": f"{cookie['name']}={cookie['value']}"}, {"Authorization": f"Bearer {token}"}):
+        answer = Client().get("/api/v1/runs/", headers=headers)
+        assert len(answer.json()["runs"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "pages"),
     [

@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
+from collections.abc import Callable
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
+from django.db.models.expressions import Combinable
 
 from webapp.api.endpoints import Fields
 from webapp.api.problems import Problem
+from webapp.live.reading import can_be_a_name
 
 Row = TypeVar("Row", bound=Model)  # with `created_at`
 
@@ -25,25 +29,45 @@ def page(rows: QuerySet[Row], query: Fields, *, after: str | None, limit: int) -
     """At most `limit` rows, newest first, and the cursor of the next page; None if this one is the last."""
     filters = _filters(query)
     if after:
-        rows = rows.filter(_beyond(after, filters, rows.model))
+        rows = _read(after, filters, lambda time, pk: rows.filter(_older(rows, time, pk)))
     found = list(rows.order_by("-created_at", "-pk")[: limit + 1])
-    shown = found[:limit]
-    return shown, _cursor(shown[-1], filters) if len(found) > limit else None
+    return found[:limit], _cursor(found, limit, filters)
 
 
-def _cursor(last: Model, filters: str) -> str:
-    created: datetime = getattr(last, "created_at")  # noqa: B009
-    text = json.dumps([filters, created.isoformat(), str(last.pk)])
+def sorted_page(
+    rows: QuerySet[Row], query: Fields, order: Combinable, *, descending: bool, after: str | None, limit: int
+) -> tuple[list[Row], str | None]:
+    """As `page`, by `order`, which the rows have as `sort_value`. Rows without a value come last either way, equal ones
+    newest first."""
+    filters = _filters(query)
+    keyed: QuerySet[Any, Any] = rows.annotate(sort_value=order)
+    if after:
+        keyed = _read(
+            after,
+            filters,
+            lambda value, time, pk: keyed.filter(_further(value, _older(rows, time, pk), descending=descending)),
+        )
+    value = F("sort_value")
+    ordered = value.desc(nulls_last=True) if descending else value.asc(nulls_last=True)
+    found = list(keyed.order_by(ordered, "-created_at", "-pk")[: limit + 1])
+    return found[:limit], _cursor(found, limit, filters, "sort_value")
+
+
+def _cursor(found: list[Row], limit: int, filters: str, *keys: str) -> str | None:
+    if len(found) <= limit:
+        return None
+    last = found[limit - 1]
+    position = [getattr(last, key) for key in (*keys, "created_at")]
+    times = [one.isoformat() if isinstance(one, datetime) else one for one in position]
+    text = json.dumps([filters, *times, str(last.pk)])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _beyond(cursor: str, filters: str, model: type[Model]) -> Q:
+def _read(cursor: str, filters: str, rows_after: Callable[..., QuerySet[Row]]) -> QuerySet[Row]:
+    """`rows_after` gets the position of the cursor, and refuses values of other types."""
     try:
-        made_with, time, pk = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        at = datetime.fromisoformat(time)
-        if at.tzinfo is None or not ROW_ID.fullmatch(pk):
-            raise ValueError(pk)
-        key = model._meta.pk.to_python(pk)
+        made_with, *position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        found = rows_after(*position)
     except (ValueError, TypeError, RecursionError, ValidationError):
         raise Problem(
             400, f"after is {cursor[:60]!r}, which is not a cursor", "Send the `next` of the previous page."
@@ -54,7 +78,25 @@ def _beyond(cursor: str, filters: str, model: type[Model]) -> Q:
             "The cursor in after was made with other filters",
             "Send it with the filters of the page that it came with.",
         )
-    return Q(created_at__lt=at) | Q(created_at=at, pk__lt=key)
+    return found
+
+
+def _older(rows: QuerySet[Row], time: Any, pk: Any) -> Q:
+    at = datetime.fromisoformat(time)
+    if at.tzinfo is None or not ROW_ID.fullmatch(pk):
+        raise ValueError(pk)
+    return Q(created_at__lt=at) | Q(created_at=at, pk__lt=rows.model._meta.pk.to_python(pk))
+
+
+def _further(value: Any, older: Q, *, descending: bool) -> Q:
+    if value is None:
+        return Q(sort_value__isnull=True) & older
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(value)
+    if isinstance(value, str) and not can_be_a_name(value):
+        raise ValueError(value)
+    beyond = Q(sort_value__lt=value) if descending else Q(sort_value__gt=value)
+    return beyond | Q(sort_value__isnull=True) | (Q(sort_value=value) & older)
 
 
 def _filters(query: Fields) -> str:

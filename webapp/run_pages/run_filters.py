@@ -31,10 +31,15 @@ def find_runs(query: QueryDict) -> QuerySet[Run]:
     return runs
 
 
-def _conditions(query: QueryDict) -> Iterator[Q]:
-    """Each must hold. The words of `q` may each be anywhere in what is searched; an ID is only found whole."""
-    for word in query.get("q", "").casefold().split()[:MOST_WORDS]:
+def words_of(text: str) -> Iterator[Q]:
+    """Each word may be anywhere in what is searched; an ID is only found whole."""
+    for word in text.casefold().split()[:MOST_WORDS]:
         yield Q(listed__text__contains=word) | Q(pk=word)
+
+
+def _conditions(query: QueryDict) -> Iterator[Q]:
+    """Each must hold."""
+    yield from words_of(query.get("q", ""))
     for tag in query.getlist("tag"):
         yield Q(pk__in=Run.objects.filter(tags__name=tag).order_by().values("pk"))
     if project := query.get("project"):

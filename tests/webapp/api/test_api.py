@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from webapp.environments.models import Preflight
 from webapp.environments.services import define
 from webapp.launching.models import RolloutImport
 from webapp.reports.models import Report
-from webapp.runs.models import Run, StepMetrics
+from webapp.runs.models import ListedRun, MetricName, Run, StepMetrics
 from webapp.runs.states import Request, RunState
 from webapp.sweeps.models import Sweep
 from webapp.whatif.models import WhatIf
@@ -88,6 +89,69 @@ def test_runs_of_the_same_moment_are_on_one_page_each(api: Client) -> None:
         after = page["next"]
     assert after is None
     assert sorted(seen) == ["run 0", "run 1", "run 2"]
+
+
+def named(answer: Any) -> list[tuple[str, Any]]:
+    return [(run["name"], run["sort_value"]) for run in answer["runs"]]
+
+
+@pytest.mark.parametrize(
+    ("sort", "found"),
+    [
+        ("-last:reward/mean", [("high", 2.5), ("newer", 1.0), ("older", 1.0), ("without", None)]),
+        ("last:reward/mean", [("newer", 1.0), ("older", 1.0), ("high", 2.5), ("without", None)]),
+        ("-highest:reward/mean", [("older", 7.0), ("high", 2.5), ("newer", 1.0), ("without", None)]),
+        ("name", [("high", "high"), ("newer", "newer"), ("older", "older"), ("without", "without")]),
+    ],
+)
+def test_runs_are_sorted_by_a_column_or_metric_over_pages_of_any_size(api: Client, sort: str, found: object) -> None:
+    for name, last, highest in (("older", 1.0, 7.0), ("high", 2.5, 2.5), ("without", None, None), ("newer", 1.0, 1.0)):
+        run = a_run(name)
+        if last is not None:
+            MetricName.objects.create(run=run, name="reward/mean", last=last, lowest=last, highest=highest)
+    assert named(api.get(RUNS, {"sort": sort}).json()) == found
+    seen, after = [], ""
+    while after is not None:
+        page = api.get(RUNS, {"sort": sort, "limit": 1, "after": after}).json()
+        seen += named(page)
+        after = page["next"]
+    assert seen == found
+
+
+def test_runs_are_sorted_by_times_over_pages(api: Client) -> None:
+    for day in (1, 3, 2):
+        Run.objects.filter(pk=a_run(f"day {day}").pk).update(started_at=datetime(2026, 1, day, tzinfo=UTC))
+    first = api.get(RUNS, {"sort": "-started", "limit": 1}).json()
+    second = api.get(RUNS, {"sort": "-started", "after": first["next"]}).json()
+    assert [run["name"] for run in first["runs"] + second["runs"]] == ["day 3", "day 2", "day 1"]
+    assert first["runs"][0]["sort_value"] == "2026-01-03T00:00:00+00:00"
+
+
+def test_a_list_is_sorted_by_nothing_else(api: Client) -> None:
+    answer = api.get(RUNS, {"sort": "-colour"})
+    assert answer.status_code == 400
+    assert "'-colour' is no column of the list of runs. Send one of state, name" in str(answer.json())
+
+
+@pytest.mark.parametrize("value", ["[]", '"\\u0000"', "1e999", '"word"', "NaN"])
+def test_a_cursor_with_another_kind_of_value_is_refused(api: Client, value: str) -> None:
+    for _ in range(2):
+        a_run()
+    cursor = api.get(RUNS, {"sort": "last:reward/mean", "limit": 1}).json()["next"]
+    made_with, _, *position = json.loads(base64.urlsafe_b64decode(cursor + "=="))
+    changed = f'["{made_with}", {value}, {json.dumps(position)[1:-1]}]'
+    after = base64.urlsafe_b64encode(changed.encode()).decode()
+    answer = api.get(RUNS, {"sort": "last:reward/mean", "after": after})
+    assert answer.status_code == 400
+    assert "not a cursor" in answer.json()["error"]
+
+
+def test_runs_with_all_words_are_found(api: Client) -> None:
+    for name in ("calm otter", "eager otter"):
+        a_run(name)
+    for run in Run.objects.select_related("project"):
+        ListedRun.of(run, ["paper"]).save()
+    assert [run["name"] for run in api.get(RUNS, {"q": "Paper calm"}).json()["runs"]] == ["calm otter"]
 
 
 def test_a_cursor_is_refused_with_other_filters(api: Client) -> None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
 from django.db.models import Q
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from engine.errors import CheckpointError
 from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.label_fields import Notes, Project, Tags, Text
-from webapp.api.paging import page
+from webapp.api.paging import page, sorted_page
 from webapp.api.problems import Problem, invalid_fields
 from webapp.api.schemas import RunDetail, RunSummary, run_summary
 from webapp.launching import requests
 from webapp.launching.presets import run_presets, saved_presets
 from webapp.members.choices import project_for_new
 from webapp.projects.access import readable
+from webapp.run_pages.arrangement import read_sort
+from webapp.run_pages.columns import FIXED, KINDS
+from webapp.run_pages.run_filters import words_of
 from webapp.runs.labels import label
 from webapp.runs.lineage import lineage_facts
 from webapp.runs.models import Run
@@ -33,18 +37,42 @@ from webapp.runs.verdicts import status_of
 resource = Resource(tag="Runs")
 
 
+def _is_sortable(text: str) -> str:
+    if read_sort(text).column is None:
+        raise ValueError(
+            f"{text[:60]!r} is no column of the list of runs. Send one of {', '.join(FIXED)}, or a metric such as "
+            f"last:reward/mean with one of {', '.join(KINDS)}; a minus before it sorts in descending order."
+        )
+    return text
+
+
 class RunFilter(Fields):
     state: RunState | None = Field(default=None, description="Only runs in this state.")
     project: str | None = Field(default=None, description="Only runs of the project with this name or slug.")
     tag: str | None = Field(default=None, description="Only runs with this tag.")
     name: str | None = Field(default=None, description="Only runs whose name contains this.")
     archived: Literal["0", "1"] = Field(default="0", description="`1` for archived runs instead of active ones.")
+    q: str = Field(
+        default="",
+        description="Only runs with each of these words in their name, project, notes, tags, environment, preset or "
+        "model.",
+    )
+    sort: Annotated[str, AfterValidator(_is_sortable)] | None = Field(
+        default=None,
+        description="A column of the page *Runs*, such as `name` or `held_out`, or a metric: `last:reward/mean`, and "
+        "`best:`, `highest:` or `lowest:` over all steps. With `-` before it in descending order; runs without a value "
+        "come last. By default, the newest come first.",
+    )
     limit: int = Field(default=50, ge=1, le=500, description="The most runs on a page.")
     after: str | None = Field(default=None, description="The cursor `next` of the previous page.")
 
 
+class FoundRun(RunSummary):
+    sort_value: float | str | None = Field(description="What the list is sorted by, of this run; null without `sort`.")
+
+
 class RunPage(BaseModel):
-    runs: list[RunSummary]
+    runs: list[FoundRun]
     next: str | None = Field(description="The cursor of the next page; null if this is the last.")
 
 
@@ -102,7 +130,7 @@ class Launched(RunDetail):
 
 @resource.get("runs/", route="runs")
 def list_runs(call: Call, query: RunFilter) -> Annotated[dict[str, Any], RunPage]:
-    """List runs, most recent first."""
+    """List runs, most recent first or by a column or metric."""
     runs = readable(Run.objects.filter(archived_at__isnull=query.archived == "0"))
     runs = runs.select_related("project").prefetch_related("tags")
     chosen = {
@@ -113,8 +141,21 @@ def list_runs(call: Call, query: RunFilter) -> Annotated[dict[str, Any], RunPage
     runs = runs.filter(**{name: value for name, value in chosen.items() if value is not None})
     if query.project is not None:
         runs = runs.filter(Q(project__slug=query.project) | Q(project__name=query.project))
-    found, following = page(runs, query, after=query.after, limit=query.limit)
-    return {"runs": [run_summary(run) for run in found], "next": following}
+    for word in words_of(query.q):
+        runs = runs.filter(word)
+    sort = read_sort(query.sort or "")
+    if sort.column is None:
+        found, following = page(runs, query, after=query.after, limit=query.limit)
+    else:
+        found, following = sorted_page(
+            runs, query, sort.column.order, descending=sort.descending, after=query.after, limit=query.limit
+        )
+    return {"runs": [{**run_summary(run), "sort_value": _sort_value(run)} for run in found], "next": following}
+
+
+def _sort_value(run: Run) -> float | str | None:
+    value = getattr(run, "sort_value", None)
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 @resource.get("runs/{run_id}/", route="run")
