@@ -50,9 +50,7 @@ Row = dict[str, Any]
 
 
 class Request(NamedTuple):
-    """One, or several that follow each other, on one connection."""
-
-    addresses: list[str]
+    address: str
     count: Callable[[str], int]
     body: Row | None = None
 
@@ -136,18 +134,15 @@ def requested(tool: Tool, request: Request) -> float:
     headers = tool.headers | ({"Content-Type": "application/json"} if body else {})
     connection.connect()
     began = time.perf_counter()
-    answers = []
-    for address in request.addresses:
-        connection.request("POST" if body else "GET", address, body, headers)
-        answer = connection.getresponse()
-        answers.append(answer.read().decode())
-        if answer.status != 200:
-            raise SystemExit(f"{tool.origin}{address} answered {answer.status}: {answers[-1][:500]}")
+    connection.request("POST" if body else "GET", request.address, body, headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
     milliseconds = 1000 * (time.perf_counter() - began)
     connection.close()
-    counted = sum(map(request.count, answers))
-    if counted not in (ROWS, COMPARED * STEPS):
-        raise SystemExit(f"{request.addresses[0]} has {counted} rows or points")
+    if answer.status != 200:
+        raise SystemExit(f"{tool.origin}{request.address} answered {answer.status}: {text[:500]}")
+    if (counted := request.count(text)) not in (ROWS, COMPARED * STEPS):
+        raise SystemExit(f"{request.address} has {counted} rows or points")
     return milliseconds
 
 
@@ -190,7 +185,7 @@ def starboard(scratch: Path, count: int) -> Iterator[Tool]:
         lines.writelines(json.dumps(row) + "\n" for row in as_rows())
     origin, cookie, token = f"http://127.0.0.1:{port}", session(), a_token()
     ids = ",".join(compared)
-    curves = [f"/api/v1/runs/{one}/bands?keys={CURVE}&buckets=2000" for one in compared]
+    curves = f"/api/v1/bands?runs={ids}&keys={CURVE}&buckets=2000"
     sorted_runs = f"/runs/?sort=-last:{CURVE}&columns=name,created,last:{CURVE},last:policy/entropy"
     rows, chart = "tbody tr:has(a)", f"#compare-charts [data-chart]:has(.scatterlayer .trace:nth-child({COMPARED}))"
     compare = View(f"/compare/?runs={ids}&metrics={CURVE}#compare-charts", chart, 1)  # below fifty names
@@ -198,14 +193,14 @@ def starboard(scratch: Path, count: int) -> Iterator[Tool]:
         yield Tool(
             origin,
             {
-                "runs": Request([f"/api/v1/runs/?limit={ROWS}"], lambda text: len(json.loads(text)["runs"])),
+                "runs": Request(f"/api/v1/runs/?limit={ROWS}", lambda text: len(json.loads(text)["runs"])),
                 "runs_by_metric": Request(
-                    [f"/api/v1/runs/?limit={ROWS}&sort=-last:{CURVE}"], lambda text: len(json.loads(text)["runs"])
+                    f"/api/v1/runs/?limit={ROWS}&sort=-last:{CURVE}", lambda text: len(json.loads(text)["runs"])
                 ),
                 "leaderboard": Request(
-                    [f"/api/v1/leaderboard/entries?limit={ROWS}"], lambda text: len(json.loads(text)["rows"])
+                    f"/api/v1/leaderboard/entries?limit={ROWS}", lambda text: len(json.loads(text)["rows"])
                 ),
-                "curves": Request(curves, lambda text: len(json.loads(text)["series"][CURVE]["mean"])),
+                "curves": Request(curves, _points),
             },
             {
                 "runs": View("/runs/", rows, ROWS_IN_VIEW),
@@ -217,6 +212,10 @@ def starboard(scratch: Path, count: int) -> Iterator[Tool]:
             {"Authorization": f"Bearer {token}", "Cookie": f"{cookie['name']}={cookie['value']}"},
             [{**cookie, "url": origin}],
         )
+
+
+def _points(text: str) -> int:
+    return sum(len(run["series"][CURVE]["mean"]) for run in json.loads(text)["runs"].values())
 
 
 def with_curves() -> list[str]:
@@ -286,7 +285,7 @@ def mlflow(python: str, scratch: Path) -> Iterator[Tool]:
 def mlflow_requests(experiment: str, ids: list[str]) -> dict[str, Request]:
     def searched(order: str) -> Request:
         body = {"experiment_ids": [experiment], "max_results": ROWS, "order_by": [order]}
-        return Request(["/api/2.0/mlflow/runs/search"], lambda text: len(json.loads(text)["runs"]), body)
+        return Request("/api/2.0/mlflow/runs/search", lambda text: len(json.loads(text)["runs"]), body)
 
     bulk = urlencode({"run_ids": ids, "metric_key": CURVE, "max_results": STEPS}, doseq=True)
     history = f"/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?{bulk}"
@@ -294,7 +293,7 @@ def mlflow_requests(experiment: str, ids: list[str]) -> dict[str, Request]:
         "runs": searched("attributes.start_time DESC"),
         "runs_by_metric": searched(f"metrics.`{CURVE}` DESC"),
         "leaderboard": searched("metrics.`board/success` DESC"),
-        "curves": Request([history], lambda text: len(json.loads(text)["metrics"])),
+        "curves": Request(history, lambda text: len(json.loads(text)["metrics"])),
     }
 
 
