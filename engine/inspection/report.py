@@ -21,7 +21,8 @@ class TemplateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterReport:
-    """A LoRA adapter. `base` is the model that it says it was trained on."""
+    """A LoRA adapter. `base` is the model that it says it was trained on; `left_out` counts the model's layers with the
+    same names that it does not adapt."""
 
     path: str
     rank: int
@@ -30,6 +31,7 @@ class AdapterReport:
     layers: int
     parameters: int
     base: str
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
