@@ -15,7 +15,6 @@ import psutil
 
 from engine.cluster.alternatives import Alternative, Need, alternatives
 from engine.cluster.byte_units import format_bytes
-from engine.cluster.compilers import compiler_installed
 from engine.cluster.eight_bits import eight_bits_installed
 from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
@@ -24,6 +23,7 @@ from engine.cluster.resources import local_gpu_memory, required_resources
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter_files import misfits, read_adapter
+from engine.policies.compilers import missing_compiler
 from engine.policies.lora_targets import unknown_targets
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed
@@ -73,8 +73,9 @@ def check_machine(config: RunConfig, machine: Machine | None) -> Findings:
 def check_local(config: RunConfig, machine: Machine) -> Findings:
     """Checks the memory of a run in one process, on the largest GPU of `machine` if it has any."""
     found = Findings()
+    gpu = bool(machine.gpus)
     _check_moments(found, config)
-    _check_compiler(found, config)
+    _check_compiler(found, config, gpu=gpu)
     try:
         shape = model_shape(config.model.versioned_path)
     except ModelError as error:
@@ -83,7 +84,6 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
         return found
     _check_targets(found, config, shape)
     _check_adapter(found, config, shape)
-    gpu = bool(machine.gpus)
     memory = found.memory = estimate_local(config, shape, gpu=gpu)
     where, room = ("a GPU", max(machine.gpus)) if gpu else ("this machine", machine.memory)
     if memory.total <= room:
@@ -146,7 +146,7 @@ def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
         _check_number_of_gpus(found, config, machine)
     if machine is not None:
         _check_moments(found, config)
-        _check_compiler(found, config)
+        _check_compiler(found, config, gpu=gpu)
     try:
         shape = model_shape(config.model.versioned_path)
     except ModelError as error:
@@ -204,11 +204,11 @@ def _check_moments(found: Findings, config: RunConfig) -> None:
         )
 
 
-def _check_compiler(found: Findings, config: RunConfig) -> None:
-    if config.optimizer.compile_scores and not compiler_installed():
+def _check_compiler(found: Findings, config: RunConfig, *, gpu: bool) -> None:
+    missing = missing_compiler("cuda" if gpu else "cpu") if config.optimizer.compile_scores else ""
+    if missing:
         found.problems["optimizer.compile_scores"] = (
-            "It needs a C++ compiler, g++ or clang++ or the one that CXX names, which this machine lacks. Install one, "
-            "or turn it off."
+            f"It needs {missing}, which this machine lacks. Install one, or turn it off."
         )
 
 

@@ -22,6 +22,7 @@ from engine.algorithms.variants.base import CriticConfig
 from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
+from engine.policies.compilers import require_compiler
 from engine.policies.frozen_weights import halve_frozen
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.meta_model import keeps_names
@@ -54,6 +55,9 @@ class Learner:
         without_dropout(model)
         compute_in(model, optimizer.precision, float32=optimizer.float32_matmul_precision)
         model.compiles_scores = optimizer.compile_scores
+        if optimizer.compile_scores:
+            on_cpu = device_of(model).type == "cpu" or not torch.cuda.is_available()
+            require_compiler("cpu" if on_cpu else "cuda")
         if optimizer.packing:
             allow_packing(model)
         if optimizer.gradient_checkpointing:

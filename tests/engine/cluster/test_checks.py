@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -126,19 +125,6 @@ def test_a_cache_of_our_own_sampler_that_does_not_fit_its_gpu_is_named_with_fewe
     (warning,) = [one for one in found.warnings if one.startswith("A sampler may need up to ")]
     assert f"{format_bytes(memory.sampler.cache)} for the cache of 512 trajectories of 1,024 tokens" in warning
     assert "It fits with rollout.rows_at_once=128: " in warning
-
-
-@pytest.mark.parametrize("config", [local, run])
-def test_compiled_scores_need_a_compiler_on_this_machine(
-    config: Callable[..., RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CXX", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    compiles = config(optimizer={"compile_scores": True})
-    assert "needs a C++ compiler" in check_machine(compiles, machine(0)).problems["optimizer.compile_scores"]
-    assert check_machine(config(), machine(0)).problems == {}
-    (tmp_path / "g++").touch(mode=0o755)
-    assert check_machine(compiles, machine(0)).problems == {}
 
 
 def test_environment_actors_without_a_trajectory_give_a_warning_and_need_no_memory() -> None:

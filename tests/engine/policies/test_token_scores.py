@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from engine.cluster.compilers import compiler_installed
 from engine.policies import linear_scores
+from engine.policies.compilers import missing_compiler
 from engine.policies.linear_scores import LinearScores, LogitScale
 from engine.policies.loading import compute_in, scaled_logits
 from engine.policies.token_scores import token_scores
@@ -78,7 +78,7 @@ def test_chunks_have_the_scores_and_gradients_of_all_tokens_at_once(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not compiler_installed(), reason="needs a C++ compiler")
+@pytest.mark.skipif(bool(missing_compiler("cpu")), reason="needs a C++ compiler")
 def test_compiled_they_are_the_same_within_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """64 tokens 7 at a time, so that the last chunk has one; a soft cap is the longest way through the gradient."""
     for loss, cap in (("of both", 2.0), ("of log-probabilities", None)):
