@@ -52,6 +52,10 @@ OUTAGE_PAUSE = 1.0
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
+class ShuttingDown(Exception):
+    """This worker, while events are unread: the next one reads on where it stopped."""
+
+
 class Every:
     """A timer: `due` is True once per period."""
 
@@ -99,18 +103,21 @@ class Supervisor:
 
     def supervise(self) -> None:
         of_this_worker.observe(self.run.pk, Behind())
-        running = self._running_engine()
-        self._drain(running)
-        engine = running or self._engine()
-        if engine is None:
-            return
-        while not self.shutdown.is_set():
-            try:
-                if self._round(engine):
-                    return
-            except (OperationalError, InterfaceError, OSError) as error:
-                self._wait_out_outage(error)
-            self._wait_for_events()
+        try:
+            running = self._running_engine()
+            self._drain(running)
+            engine = running or self._engine()
+            if engine is None:
+                return
+            while not self.shutdown.is_set():
+                try:
+                    if self._round(engine):
+                        return
+                except (OperationalError, InterfaceError, OSError) as error:
+                    self._wait_out_outage(error)
+                self._wait_for_events()
+        except ShuttingDown:
+            log.info("Run %s has unread events, which the next worker reads", self.run.pk)
         lease.release(self.run.pk, self.epoch)
 
     def _wait_for_events(self) -> None:
@@ -135,11 +142,16 @@ class Supervisor:
         return False
 
     def _drain(self, engine: EngineHandle | None) -> bool:
-        """Requests reach the engine first, and however many events are unread."""
-        if engine is None:
-            return self.bridge.drain()
-        self._apply_requests(engine)
-        return self.bridge.drain(between=lambda: self._apply_requests(engine))
+        """Requests reach the engine first, and however many events are unread. `ShuttingDown` between two chunks."""
+        if engine is not None:
+            self._apply_requests(engine)
+        return self.bridge.drain(between=lambda: self._between_chunks(engine))
+
+    def _between_chunks(self, engine: EngineHandle | None) -> None:
+        if self.shutdown.is_set() and self.bridge.has_unread_events():
+            raise ShuttingDown
+        if engine is not None:
+            self._apply_requests(engine)
 
     def _apply_requests(self, engine: EngineHandle) -> None:
         if self.requests_due.due():
@@ -278,7 +290,7 @@ class Supervisor:
         )
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
-        self.bridge.drain()
+        self.bridge.drain(between=lambda: self._between_chunks(None))
         self._compare_with_heartbeat()
         self.run.refresh_from_db(fields=["requested", "state", "pruned", "preempted"])
         status = engine.exit_status()

@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from django.db import connection
 
 from tests.workers.workplace import wait_for
 from webapp.runs import services
-from webapp.runs.models import Run
+from webapp.runs.models import Run, StepMetrics
 from workers import lease
+from workers.bridge import Bridge
 from workers.process import identify
 from workers.supervisor import supervise
 
@@ -82,8 +84,28 @@ def test_a_stop_reaches_the_engine_before_a_backlog_is_read(run: Run, when: str)
         supervisor.join()
 
 
-def supervised(run_id: str, epoch: int) -> None:
+@pytest.mark.parametrize("engine", ["alive", "gone"])
+def test_a_worker_that_shuts_down_leaves_a_backlog_to_the_next_one(run: Run, engine: str) -> None:
+    if engine == "gone":
+        psutil.Process(run.process["pid"]).kill()
+    epoch, shutdown = lease.take(run.pk), threading.Event()
+    assert epoch is not None
+    supervisor = threading.Thread(target=supervised, args=(run.pk, epoch, shutdown))
+    supervisor.start()
+    wait_for(lambda: read(run) > 0, what="the first rows of the backlog")
+    shutdown.set()
+    began = time.monotonic()
+    supervisor.join()
+    assert time.monotonic() - began < 5.0  # about one on an idle machine
+    left = Run.objects.get(pk=run.pk)
+    assert left.last_seq < BACKLOG and left.state == "running"
+    assert lease.take(run.pk) is not None  # at once, since it was released
+    assert Bridge(left, Run.objects.get(pk=run.pk).epoch).drain()
+    assert StepMetrics.objects.filter(run=run).count() == BACKLOG
+
+
+def supervised(run_id: str, epoch: int, shutdown: threading.Event | None = None) -> None:
     try:
-        supervise(run_id, epoch, threading.Event())
+        supervise(run_id, epoch, shutdown or threading.Event())
     finally:
         connection.close()
