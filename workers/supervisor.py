@@ -101,17 +101,24 @@ class Supervisor:
         of_this_worker.observe(self.run.pk, Behind())
         running = self._running_engine()
         self._drain(running)
-        engine = running or self._engine()
-        if engine is None:
-            return
+        if not self.shutdown.is_set():
+            engine = running or self._engine()
+            if engine is None:
+                return
+            if self._watch(engine):
+                return
+        lease.release(self.run.pk, self.epoch)
+
+    def _watch(self, engine: EngineHandle) -> bool:
+        """Until the run has ended, which is True, or the worker shuts down."""
         while not self.shutdown.is_set():
             try:
                 if self._round(engine):
-                    return
+                    return True
             except (OperationalError, InterfaceError, OSError) as error:
                 self._wait_out_outage(error)
             self._wait_for_events()
-        lease.release(self.run.pk, self.epoch)
+        return False
 
     def _wait_for_events(self) -> None:
         """For one poll at most. Reading the file's size costs microseconds; a whole round does not."""
@@ -125,6 +132,8 @@ class Supervisor:
         alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
         if self._drain(engine):
             self.pulse.note_progress()
+        if self.shutdown.is_set():
+            return False  # events may be unread
         if self.heartbeat_due.due():
             self._read_heartbeat()
         if alive is Liveness.GONE or self._is_abandoned(alive):
@@ -135,11 +144,11 @@ class Supervisor:
         return False
 
     def _drain(self, engine: EngineHandle | None) -> bool:
-        """Requests reach the engine first, and however many events are unread."""
+        """Requests reach the engine first, and however many events are unread. A shutdown leaves some unread."""
         if engine is None:
-            return self.bridge.drain()
+            return self.bridge.drain(stops=self.shutdown.is_set)
         self._apply_requests(engine)
-        return self.bridge.drain(between=lambda: self._apply_requests(engine))
+        return self.bridge.drain(between=lambda: self._apply_requests(engine), stops=self.shutdown.is_set)
 
     def _apply_requests(self, engine: EngineHandle) -> None:
         if self.requests_due.due():

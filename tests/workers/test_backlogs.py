@@ -1,4 +1,4 @@
-"""A worker that takes over a run with many unread events: requests do not wait for them."""
+"""A worker that takes over a run with many unread events: neither requests nor its own shutdown wait for them."""
 
 from __future__ import annotations
 
@@ -82,8 +82,25 @@ def test_a_stop_reaches_the_engine_before_a_backlog_is_read(run: Run, when: str)
         supervisor.join()
 
 
-def supervised(run_id: str, epoch: int) -> None:
+def test_a_worker_that_shuts_down_leaves_the_rest_of_a_backlog_to_the_next_one(run: Run) -> None:
+    epoch, shutdown = lease.take(run.pk), threading.Event()
+    assert epoch is not None
+    supervisor = threading.Thread(target=supervised, args=(run.pk, epoch, shutdown))
+    supervisor.start()
     try:
-        supervise(run_id, epoch, threading.Event())
+        wait_for(lambda: read(run) > 0, what="the first rows of the backlog")
+        shutdown.set()
+        supervisor.join(2.0)  # about 0.2 on an idle machine, and 30 for the whole backlog
+        assert not supervisor.is_alive()
+        assert 0 < read(run) < BACKLOG
+        assert lease.take(run.pk) == epoch + 1  # at once, by whichever worker comes next
+    finally:
+        lease.seize(run.pk)
+        supervisor.join()
+
+
+def supervised(run_id: str, epoch: int, shutdown: threading.Event | None = None) -> None:
+    try:
+        supervise(run_id, epoch, shutdown or threading.Event())
     finally:
         connection.close()
