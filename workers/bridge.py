@@ -60,21 +60,28 @@ class Bridge:
             return False
 
     def drain(
-        self, *, moves: bool = True, notifies: bool | None = None, between: Callable[[], object] | None = None
+        self,
+        *,
+        moves: bool = True,
+        notifies: bool | None = None,
+        between: Callable[[], object] | None = None,
+        stops: Callable[[], bool] | None = None,
     ) -> bool:
         """Writes all complete lines of the file into rows; True if there were any. `Fenced` if the run is not ours.
 
         `moves`: the run moves to the state that its events show. `notifies`: people are notified of its alerts; by
-        default with `moves`. `between` is called after each chunk, which are short then.
+        default with `moves`. `between` is called after each chunk, which are short then. So is `stops`: once it is
+        true, the rest is left to another call.
         """
         advanced = False
-        while (
-            chunk := self._next_chunk(SHORT_CHUNK if between else CHUNK_BYTES)
-        ).end != self.run.event_offset or chunk.replaced:
+        limit = SHORT_CHUNK if between or stops else CHUNK_BYTES
+        while (chunk := self._next_chunk(limit)).end != self.run.event_offset or chunk.replaced:
             self.ingest(chunk, moves=moves, notifies=moves if notifies is None else notifies)
             advanced = True
             if between is not None:
                 between()
+            if stops is not None and stops():
+                return advanced
         if self.run.event_offset and not self.reported_gone and is_gone(self.path):
             self.reported_gone = True
             save_problems(self.run, [gone(self.run)], notifies=moves if notifies is None else notifies)

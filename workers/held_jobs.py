@@ -14,9 +14,10 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from webapp.jobs import Job, JobState, job_ended
@@ -31,8 +32,11 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.3
 SWEEP_SECONDS = 30.0
+OUTAGE_PAUSE = 1.0
+OUTAGES = (OperationalError, InterfaceError)  # of the database: they pass
 
 AnyJob = TypeVar("AnyJob", bound=Job)
+Result = TypeVar("Result")
 Outcome = dict[str, Any]  # fields of the row
 
 
@@ -102,10 +106,12 @@ class HeldJob(ABC, Generic[AnyJob]):
             outcome = held._play(shutdown)
         except CannotStart as refusal:
             outcome = held.failed(refusal.message, refusal.remedy)
+        except OUTAGES:  # at shutdown
+            raise
         except Exception as error:
             log.exception("%s %d failed", cls.model.NOUN, pk)
             outcome = held.raised(error)
-        held._end(outcome)
+        held._through_outages(lambda: held._end(outcome), shutdown)
         return True
 
     @classmethod
@@ -145,7 +151,7 @@ class HeldJob(ABC, Generic[AnyJob]):
         return cls(job)
 
     def _play(self, shutdown: threading.Event) -> Outcome:
-        cookie, command = self.job.process["cookie"], [*engine_start(), *self.prepare()]
+        cookie, command = self.job.process["cookie"], [*engine_start(), *self._through_outages(self.prepare, shutdown)]
         self.job.log.unlink(missing_ok=True)  # a database that was reset counts from 1 again
         child = start(command, self.job.log, cookie=cookie, variables=self.variables())
         try:
@@ -158,8 +164,8 @@ class HeldJob(ABC, Generic[AnyJob]):
             if left := sweep(cookie, seconds=SWEEP_SECONDS).left:
                 log.warning("%s %d: processes %s did not end", self.model.NOUN, self.job.pk, left)
             status = child.wait()
-        self.look()
-        return interruption or self.outcome(status)
+        self._through_outages(self.look, shutdown)
+        return interruption or self._through_outages(lambda: self.outcome(status), shutdown)
 
     def _watch(self, child: subprocess.Popen[bytes], shutdown: threading.Event) -> Outcome | None:
         """Until the engine ends; the outcome, if something else ends it."""
@@ -168,9 +174,23 @@ class HeldJob(ABC, Generic[AnyJob]):
         while child.poll() is None and interruption is None:
             next_poll = time.monotonic() + POLL_SECONDS
             while time.monotonic() < next_poll and not shutdown.wait(self.look_seconds):
-                self.look()
-            interruption = self._interruption(late=time.monotonic() > until, shutdown=shutdown.is_set())
+                self._through_outages(self.look, shutdown)
+            interruption = self._through_outages(
+                lambda: self._interruption(late=time.monotonic() > until, shutdown=shutdown.is_set()), shutdown
+            )
         return interruption
+
+    def _through_outages(self, act: Callable[[], Result], shutdown: threading.Event) -> Result:
+        """Repeats it until the database answers. A worker that shuts down does not wait: once it is gone, the job is
+        ended by another."""
+        while True:
+            try:
+                return act()
+            except OUTAGES as error:
+                log.warning("%s %d waits for the database: %s", self.model.NOUN, self.job.pk, error)
+                connection.close()
+                if shutdown.wait(OUTAGE_PAUSE):
+                    raise
 
     def _interruption(self, *, late: bool, shutdown: bool) -> Outcome | None:
         self.job.refresh_from_db(fields=["stop_requested"])
@@ -187,10 +207,11 @@ class HeldJob(ABC, Generic[AnyJob]):
     def _end(self, outcome: Outcome) -> None:
         held = {"state": JobState.RUNNING, "process": self.job.process}  # no other worker has it by now
         running = self.model._default_manager.filter(pk=self.job.pk, **held)
-        if outcome["state"] == JobState.QUEUED:  # another worker continues
-            running.update(process={}, **outcome)
-        elif running.update(ended_at=timezone.now(), **outcome):
-            job_ended.send(sender=self.model, job=self.job)
+        with transaction.atomic():
+            if outcome["state"] == JobState.QUEUED:  # another worker continues
+                running.update(process={}, **outcome)
+            elif running.update(ended_at=timezone.now(), **outcome):
+                job_ended.send(sender=self.model, job=self.job)
         self.job.publish()
 
 

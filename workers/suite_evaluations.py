@@ -19,12 +19,13 @@ from webapp.suites.models import PolicyKind, SuiteEvaluation
 from webapp.suites.results import save_outcomes, save_progress
 from webapp.suites.services import AlreadyEvaluated, same_inputs
 from workers.control import write_json
-from workers.held_jobs import CannotStart, HeldJob, Outcome, a_run_needs_the_gpu
+from workers.held_jobs import OUTAGES, CannotStart, HeldJob, Outcome, a_run_needs_the_gpu
 
 MOST_SECONDS = 14 * 24 * 3600.0
 LOOK_SECONDS = 1.0
 GRACE_SECONDS = 15.0
 LARGEST_PROGRESS = 8 << 20
+REPAIR = "Remove the damaged file, and resume it."
 MOST_LOSSES = 3  # of workers in a row, without a new episode
 
 
@@ -107,7 +108,12 @@ class HeldSuiteEvaluation(HeldJob[SuiteEvaluation]):
 
     def _end(self, outcome: Outcome) -> None:
         """With all outcomes that are stored, however it ended; the leaderboard lists it if it finished."""
-        self._save()
+        try:
+            self._save()
+        except OUTAGES:
+            raise
+        except Exception as error:  # of whatever kind: a job that does not end keeps its lane
+            outcome = self.failed(f"Its outcomes in {self.job.folder} cannot be read: {error}", REPAIR)
         super()._end(outcome)
         add_new_entries()
 

@@ -52,10 +52,6 @@ OUTAGE_PAUSE = 1.0
 STOPPED_BEFORE_START = Ending(state=RunState.STOPPED, reason="Stopped before its engine started.")
 
 
-class ShuttingDown(Exception):
-    """This worker, while events are unread: the next one reads on where it stopped."""
-
-
 class Every:
     """A timer: `due` is True once per period."""
 
@@ -103,22 +99,26 @@ class Supervisor:
 
     def supervise(self) -> None:
         of_this_worker.observe(self.run.pk, Behind())
-        try:
-            running = self._running_engine()
-            self._drain(running)
+        running = self._running_engine()
+        self._drain(running)
+        if not self.shutdown.is_set():
             engine = running or self._engine()
             if engine is None:
                 return
-            while not self.shutdown.is_set():
-                try:
-                    if self._round(engine):
-                        return
-                except (OperationalError, InterfaceError, OSError) as error:
-                    self._wait_out_outage(error)
-                self._wait_for_events()
-        except ShuttingDown:
-            log.info("Run %s has unread events, which the next worker reads", self.run.pk)
+            if self._watch(engine):
+                return
         lease.release(self.run.pk, self.epoch)
+
+    def _watch(self, engine: EngineHandle) -> bool:
+        """Until the run has ended, which is True, or the worker shuts down."""
+        while not self.shutdown.is_set():
+            try:
+                if self._round(engine):
+                    return True
+            except (OperationalError, InterfaceError, OSError) as error:
+                self._wait_out_outage(error)
+            self._wait_for_events()
+        return False
 
     def _wait_for_events(self) -> None:
         """For one poll at most. Reading the file's size costs microseconds; a whole round does not."""
@@ -132,6 +132,8 @@ class Supervisor:
         alive = engine.liveness()  # checked before reading, so that the last events of a dying engine are read
         if self._drain(engine):
             self.pulse.note_progress()
+        if self.shutdown.is_set():
+            return False  # events may be unread
         if self.heartbeat_due.due():
             self._read_heartbeat()
         if alive is Liveness.GONE or self._is_abandoned(alive):
@@ -142,16 +144,11 @@ class Supervisor:
         return False
 
     def _drain(self, engine: EngineHandle | None) -> bool:
-        """Requests reach the engine first, and however many events are unread. `ShuttingDown` between two chunks."""
-        if engine is not None:
-            self._apply_requests(engine)
-        return self.bridge.drain(between=lambda: self._between_chunks(engine))
-
-    def _between_chunks(self, engine: EngineHandle | None) -> None:
-        if self.shutdown.is_set() and self.bridge.has_unread_events():
-            raise ShuttingDown
-        if engine is not None:
-            self._apply_requests(engine)
+        """Requests reach the engine first, and however many events are unread. A shutdown leaves some unread."""
+        if engine is None:
+            return self.bridge.drain(stops=self.shutdown.is_set)
+        self._apply_requests(engine)
+        return self.bridge.drain(between=lambda: self._apply_requests(engine), stops=self.shutdown.is_set)
 
     def _apply_requests(self, engine: EngineHandle) -> None:
         if self.requests_due.due():
@@ -290,7 +287,7 @@ class Supervisor:
         )
         if alive is Liveness.UNKNOWN:
             swept = Sweep(killed=swept.killed, left=[engine.identity.pid])
-        self.bridge.drain(between=lambda: self._between_chunks(None))
+        self.bridge.drain()
         self._compare_with_heartbeat()
         self.run.refresh_from_db(fields=["requested", "state", "pruned", "preempted"])
         status = engine.exit_status()

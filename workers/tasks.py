@@ -96,7 +96,8 @@ def index_run(run_id: str) -> None:
     """Writes the files of a run from elsewhere into rows; does nothing if that is done, or while another worker
     does it."""
     with bound(run_id=run_id):
-        index(run_id)
+        if not SHUTDOWN.is_set():
+            index(run_id, SHUTDOWN)
 
 
 @app.task(name=COPY_RUNS)

@@ -1,4 +1,4 @@
-"""A worker that takes over a run with many unread events: requests do not wait for them."""
+"""A worker that takes over a run with many unread events: neither requests nor its own shutdown wait for them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from django.db import connection
 
 from tests.workers.workplace import wait_for
 from webapp.runs import services
-from webapp.runs.models import Run, StepMetrics
+from webapp.runs.models import Run
 from workers import lease
-from workers.bridge import Bridge
 from workers.process import identify
 from workers.supervisor import supervise
 
@@ -84,24 +82,21 @@ def test_a_stop_reaches_the_engine_before_a_backlog_is_read(run: Run, when: str)
         supervisor.join()
 
 
-@pytest.mark.parametrize("engine", ["alive", "gone"])
-def test_a_worker_that_shuts_down_leaves_a_backlog_to_the_next_one(run: Run, engine: str) -> None:
-    if engine == "gone":
-        psutil.Process(run.process["pid"]).kill()
+def test_a_worker_that_shuts_down_leaves_the_rest_of_a_backlog_to_the_next_one(run: Run) -> None:
     epoch, shutdown = lease.take(run.pk), threading.Event()
     assert epoch is not None
     supervisor = threading.Thread(target=supervised, args=(run.pk, epoch, shutdown))
     supervisor.start()
-    wait_for(lambda: read(run) > 0, what="the first rows of the backlog")
-    shutdown.set()
-    began = time.monotonic()
-    supervisor.join()
-    assert time.monotonic() - began < 5.0  # about one on an idle machine
-    left = Run.objects.get(pk=run.pk)
-    assert left.last_seq < BACKLOG and left.state == "running"
-    assert lease.take(run.pk) is not None  # at once, since it was released
-    assert Bridge(left, Run.objects.get(pk=run.pk).epoch).drain()
-    assert StepMetrics.objects.filter(run=run).count() == BACKLOG
+    try:
+        wait_for(lambda: read(run) > 0, what="the first rows of the backlog")
+        shutdown.set()
+        supervisor.join(2.0)  # about 0.2 on an idle machine, and 30 for the whole backlog
+        assert not supervisor.is_alive()
+        assert 0 < read(run) < BACKLOG
+        assert lease.take(run.pk) == epoch + 1  # at once, by whichever worker comes next
+    finally:
+        lease.seize(run.pk)
+        supervisor.join()
 
 
 def supervised(run_id: str, epoch: int, shutdown: threading.Event | None = None) -> None:

@@ -6,8 +6,10 @@ import sys
 import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -46,6 +48,37 @@ def test_an_error_of_the_worker_fails_the_job_and_ends_its_engine(
     job.refresh_from_db()
     assert (job.state, job.message) == (JobState.FAILED, "OSError: the disk is full")
     assert processes_with_cookie(job.process["cookie"]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_whose_engine_ends_while_the_database_is_away_ends_as_its_engine_did(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> None:
+    """The database is away for a second, from when the engine runs; the engine ends after half of it."""
+    away, refused = threading.Event(), []
+
+    def execute_unless_away(execute: Any, sql: str, *given: Any) -> Any:
+        if away.is_set():
+            refused.append(sql)
+            raise OperationalError("server closed the connection unexpectedly")
+        return execute(sql, *given)
+
+    def look(held: HeldPreflight) -> None:
+        if not refused and not away.is_set():
+            away.set()
+            threading.Timer(1.0, away.clear).start()
+
+    monkeypatch.setattr(HeldPreflight, "look", look)
+    monkeypatch.setattr("workers.held_jobs.OUTAGE_PAUSE", 0.1)
+    settings.STARBOARD_DATA_DIR = str(tmp_path)
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "import time; time.sleep(0.5)"]
+    version = define_unmeasured(name="Bandit", config=EnvironmentConfig(kind="bandit"))
+    job = Preflight.objects.create(version=version, config=version.config, player="random", problems=1, rollouts=1)
+    with connection.execute_wrapper(execute_unless_away):
+        assert HeldPreflight.play(job.pk, threading.Event())
+    assert refused
+    job.refresh_from_db()
+    assert (job.state, job.message) == (JobState.FINISHED, "")
 
 
 @pytest.mark.django_db

@@ -65,6 +65,20 @@ def test_a_second_worker_skips_a_run_that_is_being_indexed(run: Run, monkeypatch
     assert not index(run.pk)
 
 
+def test_a_worker_that_shuts_down_leaves_the_rest_of_a_run_to_the_next_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutdown = threading.Event()
+    while_a_file_is_read(monkeypatch, shutdown.set)
+    index(run.pk, shutdown)
+    run.refresh_from_db()
+    assert run.trajectories.count() == 2  # of the first of three files, each with two
+    assert Run.objects.filter(UNINDEXED, pk=run.pk).exists()
+    monkeypatch.setattr(lease, "holder_is_dead", lambda holder: True)  # as it is soon
+    assert index(run.pk)
+    assert (run.trajectories.count(), Run.objects.filter(UNINDEXED).count()) == (6, 0)
+
+
 def test_other_processes_read_and_write_during_indexing(
     run: Run, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from engine.suites.outcomes import read_outcomes
+from engine.suites.outcomes import PARTS, read_outcomes
 from tests.engine.evaluation.chat_server import Answer, Asked, serving
 from tests.workers.workplace import wait_for
 from webapp.jobs import JobState
@@ -135,6 +135,24 @@ def test_a_killed_worker_is_replaced_until_it_happens_again_and_again(version: S
     HeldSuiteEvaluation.fail_abandoned()
     evaluation.refresh_from_db()
     assert evaluation.state == "stopped"
+
+
+def test_an_evaluation_whose_stored_outcomes_are_damaged_fails_and_keeps_no_other_job_waiting(
+    version: SuiteVersion,
+) -> None:
+    evaluation = at_endpoint(version, "http://127.0.0.1:9/v1")
+    damaged = evaluation.folder / PARTS / "1.parquet"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_bytes(b"half a file")
+    holder = lease.this_holder().split(" ")
+    holder[2] = "1"
+    process = {"cookie": "lost", "holder": " ".join(holder)}
+    SuiteEvaluation.objects.update(state=JobState.RUNNING, started_at=timezone.now(), process=process)
+    HeldSuiteEvaluation.fail_abandoned()
+    evaluation.refresh_from_db()
+    assert evaluation.state == "failed"
+    assert f"Its outcomes in {evaluation.folder} cannot be read" in evaluation.message
+    assert evaluation.message.endswith("Remove the damaged file, and resume it.")
 
 
 def test_a_worker_that_was_taken_for_dead_ends_nothing_that_another_one_plays(version: SuiteVersion) -> None:
