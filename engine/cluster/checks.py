@@ -20,10 +20,10 @@ from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
 from engine.cluster.local_memory import LocalMemory, estimate_local
 from engine.cluster.memory import MemoryEstimate, estimate, held_beside
 from engine.cluster.resources import local_gpu_memory, required_resources
+from engine.compilers import missing_compiler
 from engine.config import RunConfig
 from engine.errors import ConfigError, ModelError
 from engine.policies.adapter_files import misfits, read_adapter
-from engine.policies.compilers import missing_compiler
 from engine.policies.lora_targets import unknown_targets
 from engine.policies.model_shape import ModelShape, model_shape
 from engine.policies.vllm_installation import check_installation, is_installed

@@ -19,10 +19,10 @@ from torch import Tensor
 from engine.algorithms import losses
 from engine.algorithms.entropy_bonus import entropy_coefficient
 from engine.algorithms.variants.base import CriticConfig
+from engine.compilers import require_compiler
 from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
-from engine.policies.compilers import require_compiler
 from engine.policies.frozen_weights import halve_frozen
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.meta_model import keeps_names

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from webapp.account_page.forms import ChangePasswordForm, ConfirmForm, EmailForm
 from webapp.accounts.tokens import working_tokens
 from webapp.actions import Action, show_or_act
-from webapp.audit.services import entries_of
+from webapp.audit.services import entries_of, record_of
 from webapp.identity_providers.identities import connectable, disconnect, identities_of
 from webapp.identity_providers.views import start_connecting
 from webapp.quotas.limits import limits_of, who_can_raise
@@ -35,7 +35,9 @@ def _change_email(request: HttpRequest, user: User) -> HttpResponse:
     form = EmailForm(user, request.POST, address=client_address(request))
     if not form.is_valid():
         return _page(request, user, email_form=form)
-    form.save()
+    with transaction.atomic():
+        form.save()
+        record_of(user, user, "change_email")
     messages.success(request, "The e-mail address was saved.")
     return redirect("account:page")
 
@@ -52,14 +54,18 @@ def _change_password(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("account:page")
 
 
+@transaction.atomic
 def _end(request: HttpRequest, user: User) -> HttpResponse:
     if end_session(user, request.POST.get("session", "")):
+        record_of(user, user, "end_sessions", sessions=1)
         messages.success(request, "The session was ended. Pages that it has open are closed.")
     return redirect("account:page")
 
 
+@transaction.atomic
 def _end_others(request: HttpRequest, user: User) -> HttpResponse:
     ended = end_others(user, request.session.session_key)
+    record_of(user, user, "end_sessions", sessions=ended)
     messages.success(request, f"{ended} other session{' was' if ended == 1 else 's were'} ended.")
     return redirect("account:page")
 

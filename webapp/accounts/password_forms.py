@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 
+from webapp.accounts.signals import account_changed
 from webapp.accounts.tokens import revoke_all, working_tokens
 
 
@@ -14,6 +15,7 @@ class OffersToRevokeTokens:
     """Mixed into a form with a `user`: offers to revoke the tokens of the API, if there are any. They stay otherwise,
     since a program that needs one should not stop without a word."""
 
+    action = "change_password"  # of the audit log
     user: User
     fields: dict[str, forms.Field]
     cleaned_data: dict[str, Any]
@@ -26,6 +28,6 @@ class OffersToRevokeTokens:
 
     def save(self, commit: bool = True) -> User:
         user: User = super().save(commit)  # type: ignore[misc]  # of the form
-        if self.cleaned_data.get("revoke_tokens"):
-            revoke_all(user)
+        revoked = revoke_all(user) if self.cleaned_data.get("revoke_tokens") else 0
+        account_changed.send(None, user=user, action=self.action, detail={"tokens_revoked": revoked} if revoked else {})
         return user

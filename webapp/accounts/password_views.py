@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordResetConfirmView
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse_lazy
@@ -61,7 +62,7 @@ def reset(request: HttpRequest) -> HttpResponse:
 
 
 class NewPasswordForm(OffersToRevokeTokens, SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs alone
-    pass
+    action = "reset_password"
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -72,6 +73,7 @@ class NewPasswordView(PasswordResetConfirmView):
     form_class = NewPasswordForm
     success_url = reverse_lazy("accounts:login")
 
+    @transaction.atomic
     def form_valid(self, form: Any) -> HttpResponse:
         answer = super().form_valid(form)
         end_others(cast(User, self.user), None)

@@ -7,11 +7,13 @@ from datetime import timedelta
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from webapp.accounts.models import LONGEST_TOKEN_NAME, PersonalToken, Scope
+from webapp.accounts.signals import account_changed
 from webapp.accounts.tokens import MOST_TOKENS, new_token, revoke, working_tokens
 from webapp.actions import show_or_act
 from webapp.whole_numbers import whole_number
@@ -48,20 +50,32 @@ def _create(request: HttpRequest, user: User) -> HttpResponse:
     if not form.is_valid():
         return _page(request, user, form, status=422)
     given = form.cleaned_data
-    fresh = new_token(
-        user,
-        name=given["name"],
-        scopes=[Scope(scope) for scope in given["scopes"]],
-        lifetime=timedelta(days=given["days"]),
-    )
+    with transaction.atomic():
+        fresh = new_token(
+            user,
+            name=given["name"],
+            scopes=[Scope(scope) for scope in given["scopes"]],
+            lifetime=timedelta(days=given["days"]),
+        )
+        about = {"token": given["name"], "scopes": ", ".join(given["scopes"]), "days": given["days"]}
+        account_changed.send(None, user=user, action="create_token", detail=about)
     return _page(request, user, TokenForm(), fresh=fresh)
 
 
 def _revoke(request: HttpRequest, user: User) -> HttpResponse:
     pk = whole_number(request.POST.get("token", ""))
-    if pk is not None and revoke(user, pk):
+    if pk is not None and _revoked(user, pk):
         messages.success(request, "The token was revoked. Requests with it are refused from now on.")
     return redirect("accounts:tokens")
+
+
+@transaction.atomic
+def _revoked(user: User, pk: int) -> bool:
+    if not revoke(user, pk):
+        return False
+    name = PersonalToken.objects.values_list("name", flat=True).get(pk=pk)
+    account_changed.send(None, user=user, action="revoke_token", detail={"token": name})
+    return True
 
 
 def _page(request: HttpRequest, user: User, form: TokenForm, *, fresh: str = "", status: int = 200) -> HttpResponse:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from engine.cluster.checks import Machine, check_machine
+from engine.compilers import missing_compiler
 from engine.config import RunConfig, build_config
 from engine.errors import ModelError
-from engine.policies.compilers import missing_compiler
 from engine.training.learner import Learner
 from tests.engine.models import small_model
 

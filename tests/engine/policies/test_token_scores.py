@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from engine.compilers import missing_compiler
 from engine.policies import linear_scores
-from engine.policies.compilers import missing_compiler
 from engine.policies.linear_scores import LinearScores, LogitScale
 from engine.policies.loading import compute_in, scaled_logits
 from engine.policies.token_scores import token_scores
