@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from engine.config import RunConfig
 from engine.event_lines import parse_event
-from engine.events import Event, RunFailed, RunFinished
+from engine.events import Event, RunFailed, RunFinished, RunStarted
 from engine.line_files import lines_from_the_end
 from webapp.audit.services import record
 from webapp.members.choices import project_named
@@ -24,7 +24,7 @@ from webapp.runs.labels import label
 from webapp.runs.lineage import join_lineage
 from webapp.runs.models import Run
 from webapp.runs.names import generated_name
-from webapp.runs.states import USUAL_CAUSES, EndCause, RunState
+from webapp.runs.states import USUAL_CAUSES, RunState
 from workers.about_run import AboutRun, read_about
 from workers.endings import cause_of
 from workers.process import lock_is_held
@@ -71,7 +71,8 @@ def adopt(directory: Path) -> Adoption:
 def _run_of(directory: Path, config: RunConfig, newest: Event) -> Run:
     begun = datetime.fromtimestamp(_age(directory), UTC)
     about = read_about(directory) or AboutRun(name=generated_name(), preset=config.preset, created_at=begun)
-    state, reason, remedy = _end_of(newest)
+    end = _end_of(directory, newest)
+    state, reason, remedy = _state_after(end)
     run = Run(
         pk=directory.name,
         name=about.name[:80],
@@ -90,8 +91,8 @@ def _run_of(directory: Path, config: RunConfig, newest: Event) -> Run:
         state_remedy=remedy,
         attempt=newest.attempt,
         epoch=newest.epoch,
-        end_cause=_cause_of(newest, state),
-        finished_at=datetime.fromtimestamp(newest.time, UTC),
+        end_cause=(end and cause_of(end)) or USUAL_CAUSES[state],
+        finished_at=datetime.fromtimestamp((end or newest).time, UTC),
     )
     join_lineage(run)
     run.save(force_insert=True)
@@ -102,30 +103,39 @@ def _run_of(directory: Path, config: RunConfig, newest: Event) -> Run:
     return rebuild(run.pk)
 
 
-def _end_of(newest: Event) -> tuple[RunState, str, str]:
-    match newest:
+def _end_of(directory: Path, newest: Event) -> RunFinished | RunFailed | None:
+    """With which its newest attempt reported its end, if it did. Evaluations of its checkpoints may follow, and what
+    its cluster released."""
+    for event in _from_the_end(directory):
+        if event.attempt != newest.attempt or isinstance(event, RunStarted):
+            return None
+        if isinstance(event, RunFinished | RunFailed):
+            return event
+    return None
+
+
+def _state_after(end: RunFinished | RunFailed | None) -> tuple[RunState, str, str]:
+    match end:
         case RunFinished(outcome="stopped"):
-            return RunState.STOPPED, newest.reason, ""
+            return RunState.STOPPED, end.reason, ""
         case RunFinished():
-            return RunState.FINISHED, newest.reason, ""
+            return RunState.FINISHED, end.reason, ""
         case RunFailed():
-            return RunState.FAILED, f"{newest.error}: {newest.message}", newest.remedy
-        case _:
+            return RunState.FAILED, f"{end.error}: {end.message}", end.remedy
+        case None:
             return RunState.STOPPED, CUT_OFF, ""
 
 
-def _cause_of(newest: Event, state: RunState) -> EndCause:
-    found = cause_of(newest) if isinstance(newest, RunFinished | RunFailed) else None
-    return found or USUAL_CAUSES[state]
-
-
 def _newest(directory: Path) -> Event | None:
+    return next(_from_the_end(directory), None)
+
+
+def _from_the_end(directory: Path) -> Iterator[Event]:
     for line in lines_from_the_end(directory / "events.jsonl"):
         try:
-            return parse_event(line)
+            yield parse_event(line)
         except ValueError:
             continue
-    return None
 
 
 def _age(directory: Path) -> float:

@@ -20,6 +20,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from engine.errors import StarboardError
@@ -34,7 +35,8 @@ from workers.bucket import Bucket, BucketError, the_bucket
 
 log = logging.getLogger(__name__)
 
-MANIFEST = "manifest.json"
+MANIFEST, RECORD = "manifest.json", "events.jsonl"
+PART = ".fetched"  # the end of the name of a file that is on its way from the bucket
 FREED = ("checkpoints", "trajectories", "start")  # the record and the log stay, so that pages of the run work
 NOT_COPIED = frozenset({"lock", "control.json", "heartbeat.json"})
 AT_ONCE = 5  # runs of a round of housekeeping
@@ -57,10 +59,12 @@ def store(run: Run, bucket: Bucket) -> StoredCopy:
     try:
         if run.state not in TERMINAL:
             raise BucketError(f"{run.name} is {run.get_state_display().lower()}.", remedy="Copy it once it is over.")
-        before = _stored(run, bucket)
+        before = _stored(run, bucket, needed=copy.freed)
         files = [*_files(run.directory)]
+        here = {one.path for one in files}
+        if RECORD in before and RECORD not in here:
+            raise BucketError(f"{run.name} has lost its {RECORD}.", remedy=f"Run manage.py fetch_runs {run.pk}.")
         if copy.freed:
-            here = {one.path for one in files}
             files += [one for one in before.values() if one.path not in here and one.path.split("/")[0] in FREED]
         there = bucket.facts(f"{run.pk}/files")
         for one in files:
@@ -108,12 +112,13 @@ def fetch(run: Run, bucket: Bucket) -> int:
     _take(run, CopyState.FETCHING, bucket)
     fetched = 0
     try:
-        for one in _stored(run, bucket, needed=True).values():
-            target = inside(run.directory, one.path)
-            if target.exists():
-                continue
+        targets = {inside(run.directory, one.path): one for one in _stored(run, bucket, needed=True).values()}
+        missing = {target: one for target, one in targets.items() if not target.exists()}
+        if any(one.path.split("/")[0] in FREED for one in missing.values()):
+            StoredCopy.objects.filter(pk=run.pk).update(freed=True)  # until all are here
+        for target, one in missing.items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            part = target.with_name(f"{target.name}.fetched")
+            part = target.with_name(f"{target.name}{PART}")
             try:
                 if bucket.get_file(f"{run.pk}/files/{one.path}", part) != one.sha256:
                     raise BucketError(f"{one.path} of {run.name} differs from what was copied to {bucket.url_of('')}.")
@@ -140,16 +145,40 @@ def copy_ended_runs() -> None:
 
 
 def store_ended(bucket: Bucket) -> None:
-    """Copies runs that are over and have no copy yet, some at a time; frees those that have been over long enough."""
-    known = StoredCopy.objects.exclude(state=CopyState.FAILED, changed_at__lt=timezone.now() - AGAIN_AFTER)
+    """Copies runs that are over and have no copy of their newest end yet, some at a time; frees those that have been
+    over long enough."""
+    _end_interrupted()
+    due = Q(state=CopyState.FAILED, changed_at__lt=timezone.now() - AGAIN_AFTER)
+    due |= Q(state=CopyState.STORED, changed_at__lt=OuterRef("finished_at"))
+    known = StoredCopy.objects.filter(pk=OuterRef("pk")).exclude(due)
     over = Run.objects.filter(state__in=TERMINAL, finished_at__isnull=False)
-    for run in over.exclude(pk__in=known.values("pk")).order_by("finished_at")[:AT_ONCE]:
+    for run in over.exclude(Exists(known)).order_by("finished_at")[:AT_ONCE]:
         _try(store, run, bucket)
     if settings.STARBOARD_ARCHIVE_FREE_DAYS is not None:
         old = timezone.now() - timedelta(days=settings.STARBOARD_ARCHIVE_FREE_DAYS)
         stored = StoredCopy.objects.filter(state=CopyState.STORED, freed=False, changed_at__lt=old).values("pk")
         for run in over.filter(pk__in=stored, finished_at__lt=old).order_by("finished_at")[:AT_ONCE]:
             _try(free, run, bucket)
+
+
+def _end_interrupted() -> None:
+    """Of a worker or command that was killed: a copy is due again at once, and a run that was being fetched stays where
+    it is until it is fetched again."""
+    interrupted = [copy.pk for copy in StoredCopy.objects.filter(state__in=AT_WORK) if _is_abandoned(copy)]
+    rows, long_ago = StoredCopy.objects.filter(pk__in=interrupted), timezone.now() - 2 * AGAIN_AFTER
+    rows.filter(state=CopyState.STORING).update(
+        state=CopyState.FAILED, holder="", changed_at=long_ago, message="Copying was interrupted."
+    )
+    rows.filter(state=CopyState.FETCHING).update(
+        state=CopyState.STORED,
+        holder="",
+        changed_at=timezone.now(),
+        message="Fetching was interrupted: fetch it again.",
+    )
+
+
+def _is_abandoned(copy: StoredCopy) -> bool:
+    return copy.changed_at < timezone.now() - STALE_AFTER or lease.holder_is_dead(copy.holder)
 
 
 def remove_orphans(bucket: Bucket) -> None:
@@ -173,8 +202,7 @@ def _take(run: Run, state: CopyState, bucket: Bucket) -> StoredCopy:
         copy, _ = StoredCopy.objects.select_for_update().get_or_create(
             pk=run.pk, defaults={"state": CopyState.FAILED, "url": bucket.url_of(run.pk)}
         )
-        stale = copy.changed_at < timezone.now() - STALE_AFTER or lease.holder_is_dead(copy.holder)
-        if copy.state in AT_WORK and not stale:
+        if copy.state in AT_WORK and not _is_abandoned(copy):
             raise BucketError(
                 f"{run.name} is {copy.get_state_display().lower()} already.", remedy="Wait until that is done."
             )
@@ -196,6 +224,8 @@ def _files(directory: Path) -> Iterator[File]:
         for name in sorted(found):
             path = Path(folder, name)
             relative = str(path.relative_to(directory))
+            if name.endswith(PART):
+                continue
             if relative not in NOT_COPIED and FOLDER not in path.parts and path.is_file() and not path.is_symlink():
                 with path.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()

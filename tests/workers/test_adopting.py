@@ -111,6 +111,34 @@ def test_a_run_that_had_ended_has_its_end(run: Run, ending: dict[str, Any], stat
     assert found.name  # there is no about.json: a new name
 
 
+def test_a_run_that_was_evaluated_after_its_end_has_its_end(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    record.event("run_finished", step=1, outcome="completed", reason="All steps are done.", rule="entropy")
+    ended = 1000.0 + record.seq  # the time of that event
+    record.played(1)
+    write_json(run.directory / "config.json", RunConfig().model_dump(mode="json"))
+    lose_the_database()
+    (found,) = adopted().values()
+    assert (found.state, found.state_reason, found.end_cause) == ("finished", "All steps are done.", "rule")
+    assert found.finished_at is not None
+    assert found.finished_at.timestamp() == ended
+
+
+def test_a_run_that_was_resumed_after_its_end_and_cut_off_is_stopped(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.event("run_finished", step=1, outcome="stopped", reason="Stopped on request.")
+    record.attempt = 2
+    record.started(resumed_from=0)
+    record.step(1)
+    write_json(run.directory / "config.json", RunConfig().model_dump(mode="json"))
+    lose_the_database()
+    (found,) = adopted().values()
+    assert (found.state, found.state_reason.partition(".")[0]) == ("stopped", "The database was lost while it ran")
+
+
 def test_a_fork_finds_its_parent_again(trained: Run) -> None:
     config = RunConfig().model_dump(mode="json")
     config["model"]["start_from"] = {**config["model"]["start_from"], "run": trained.pk, "step": 2}

@@ -148,6 +148,38 @@ def test_a_freed_run_that_is_stored_again_keeps_its_files_in_the_bucket(world: W
     assert content(run) == before
 
 
+def test_a_freed_run_is_not_stored_again_without_the_files_that_only_the_bucket_has(world: World, client: Any) -> None:
+    run, bucket = world.run, Bucket(URL)
+    free(run, bucket)
+    manifest = f"some/prefix/{run.pk}/manifest.json"
+    there = client.get_object(Bucket="runs-of-tests", Key=manifest)["Body"].read()
+    client.put_object(Bucket="runs-of-tests", Key=manifest, Body=there + b" ")  # another one than the row knows
+    with pytest.raises(BucketError, match="no complete copy"):
+        store(run, bucket)
+    assert client.get_object(Bucket="runs-of-tests", Key=manifest)["Body"].read() == there + b" "
+
+
+def test_files_that_only_the_bucket_has_stay_in_the_copy_while_a_lost_directory_is_half_fetched(
+    world: World, client: Any
+) -> None:
+    run, bucket = world.run, Bucket(URL)
+    (run.directory / "events.jsonl").touch()
+    before = content(run)
+    store(run, bucket)
+    shutil.rmtree(run.directory)
+    with pytest.raises(BucketError, match=r"has lost its events\.jsonl"):
+        store(run, bucket)
+    path = "checkpoints/step_2/model/config.json"
+    client.put_object(Bucket="runs-of-tests", Key=key_of(run, path), Body=b"[]")
+    with pytest.raises(BucketError, match="differs from what was copied"):
+        fetch(run, bucket)
+    client.put_object(Bucket="runs-of-tests", Key=key_of(run, path), Body=before[path])
+    store(run, bucket)
+    fetch(run, bucket)
+    lost = set(before) - set(content(run))
+    assert not [one for one in lost if one.startswith(("checkpoints/", "trajectories/"))]
+
+
 def test_a_damaged_object_is_not_taken_and_the_run_stays_freed(world: World, client: Any) -> None:
     run, bucket = world.run, Bucket(URL)
     store(run, bucket)
@@ -189,6 +221,43 @@ def test_a_copy_that_another_worker_is_at_is_left_alone_and_that_of_a_dead_one_i
     host, _, start, thread = alive.split(" ")
     StoredCopy.objects.update(holder=f"{host} 4194300 {start} {thread}")
     assert store(run, bucket).state == "stored"
+
+
+@pytest.mark.parametrize("state", ["storing", "fetching"])
+def test_the_schedule_goes_on_with_a_copy_that_was_interrupted(world: World, state: str) -> None:
+    store(world.run, Bucket(URL))
+    host, _, start, thread = copies.lease.this_holder().split(" ")
+    StoredCopy.objects.update(state=state, holder=f"{host} 4194300 {start} {thread}")  # of a process that is gone
+    copy_ended_runs()
+    copy = StoredCopy.objects.get()
+    assert (copy.state, copy.message) == (
+        "stored", {"storing": "", "fetching": "Fetching was interrupted: fetch it again."}[state]
+    )  # fmt: skip
+    StoredCopy.objects.update(state=state, holder=copies.lease.this_holder())
+    copy_ended_runs()
+    assert StoredCopy.objects.get().state == state
+
+
+def test_the_schedule_copies_a_run_again_that_was_resumed_and_has_ended(world: World) -> None:
+    run = world.run
+    copy_ended_runs()
+    before = StoredCopy.objects.get().files
+    (run.directory / "notes.txt").write_text("of the second attempt")
+    copy_ended_runs()
+    assert StoredCopy.objects.get().files == before  # nothing is due
+    Run.objects.update(finished_at=timezone.now())
+    copy_ended_runs()
+    assert StoredCopy.objects.get().files == before + 1
+
+
+def test_copies_of_a_deleted_run_are_deleted_also_if_their_copying_was_interrupted(world: World, client: Any) -> None:
+    store(world.run, Bucket(URL))
+    host, _, start, thread = copies.lease.this_holder().split(" ")
+    StoredCopy.objects.update(state="storing", holder=f"{host} 4194300 {start} {thread}")
+    assert removal.delete(world.run, world.user).done
+    copy_ended_runs()
+    assert not StoredCopy.objects.exists()
+    assert "Contents" not in client.list_objects_v2(Bucket="runs-of-tests")
 
 
 def test_the_schedule_copies_ended_runs_frees_old_ones_and_deletes_copies_of_deleted_ones(
