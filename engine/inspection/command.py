@@ -54,8 +54,6 @@ def lines(report: ModelReport) -> Iterator[str]:
             f"{adapter.parameters:,} parameters in {adapter.layers} layers"
             + (f", trained on {adapter.base}" if adapter.base else "")
         )
-        if adapter.left_out:
-            yield f"  it leaves out {adapter.left_out} layers of these names, so a run can only merge it (rank 0)"
     for memory in report.memory:
         yield f"  {memory.title}"
         yield from (f"    {sentence}" for sentence in memory.sentences)

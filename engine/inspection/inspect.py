@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from engine.cluster.local_memory import estimate_local
-from engine.config import EnvironmentConfig, LoraSection, build_config
+from engine.config import EnvironmentConfig, build_config
 from engine.errors import ModelError
 from engine.inspection.report import AdapterReport, MemoryReport, ModelReport, TemplateReport
-from engine.policies.adapter_files import AdapterFiles, layers_without, misfits, read_adapter
+from engine.policies.adapter_files import AdapterFiles, misfits, read_adapter
 from engine.policies.attention_masks import attention_kinds
 from engine.policies.loading import load_tokenizer, stop_token_ids_of
 from engine.policies.model_paths import check_model_path, model_revision, model_source, split_path
@@ -52,9 +52,8 @@ def inspect_model(path: str, *, adapter: str = "", chat_template: str = "", gpu:
     if adapter:
         try:
             files = read_adapter(adapter)
-            left_out = len(layers_without(files, files.lora, shape))
-            found = replace(found, adapter=replace(_of_adapter(files), left_out=left_out))
-            problems += [why for _, why in misfits(files, LoraSection(), shape)]
+            found = replace(found, adapter=_of_adapter(files))
+            problems += [why for _, why in misfits(files, files.lora, shape)]
         except ModelError as error:
             problems.append(str(error))
     return replace(found, problems=problems)

@@ -21,8 +21,7 @@ class TemplateReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterReport:
-    """A LoRA adapter. `base` is the model that it says it was trained on; `left_out` counts the model's layers with the
-    same names that it does not adapt."""
+    """A LoRA adapter. `base` is the model that it says it was trained on."""
 
     path: str
     rank: int
@@ -31,7 +30,6 @@ class AdapterReport:
     layers: int
     parameters: int
     base: str
-    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

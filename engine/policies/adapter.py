@@ -7,7 +7,7 @@ adapter on its own, in peft's format, and also the model with the adapter merged
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import sqrt
 from pathlib import Path
@@ -27,16 +27,13 @@ from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
 NAME = "default"
 
 
-def add_adapter(model: LanguageModel, lora: LoraSection, *, layers: Collection[str] = ()) -> None:
-    """Adds a fresh adapter, whose update is 0, and freezes everything else: to `layers`, or else to the targets of
-    `lora`. `ModelError` on unknown targets."""
+def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
+    """Adds a fresh adapter, whose update is 0, and freezes everything else. `ModelError` on unknown targets."""
     from peft import inject_adapter_in_model
 
-    if not layers:
-        _check_targets(model, lora)
+    _check_targets(model, lora)
     try:
-        config = _peft_config(lora, list(layers) or _targets(model, lora))
-        inject_adapter_in_model(config, model, adapter_name=NAME)
+        inject_adapter_in_model(_peft_config(lora, _targets(model, lora)), model, adapter_name=NAME)
     except ValueError as error:
         raise ModelError(
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
@@ -210,8 +207,7 @@ def load_adapter(model: nn.Module, directory: Path) -> None:
 def merge_adapter(model: LanguageModel, directory: Path) -> None:
     """Adds the adapter in `directory` to the model's weights, all of which then train. `ModelError` if it does not
     fit."""
-    adapter = read_adapter(str(directory))
-    add_adapter(model, adapter.lora, layers=adapter.layers)
+    add_adapter(model, read_adapter(str(directory)).lora)
     load_adapter(model, directory)
     for name, layer in adapted(model).items():
         plain = layer.get_base_layer()

@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.config import LoraSection
 from engine.errors import ModelError
-from engine.policies.lora_targets import ALL, is_adapted, names_of
+from engine.policies.lora_targets import ALL, names_of
 from engine.policies.model_shape import ModelShape, Sizes, read_limited, tensor_sizes
 
 CONFIG = "adapter_config.json"
@@ -139,37 +139,14 @@ def misfits(adapter: AdapterFiles, lora: LoraSection, shape: ModelShape | None) 
             f"The run adapts {', '.join(sorted(wanted))}, and its adapter {', '.join(names_of(adapter.targets))}. "
             f"Use {adapter.targets}, or rank 0 to merge the adapter and train all weights.",
         )
-    elif left_out := layers_without(adapter, lora, shape):
-        yield (
-            "model.lora.targets",
-            f"The run adapts all layers of its targets, {lora.targets}, and its adapter leaves out {len(left_out)} of "
-            f"them, such as {left_out[0]}. Use rank 0 to merge the adapter and train all weights.",
-        )
-
-
-def layers_without(adapter: AdapterFiles, lora: LoraSection, shape: ModelShape | None) -> list[str]:
-    """Layers that `lora` adapts and the adapter does not; none where they are not known."""
-    if shape is None or not _has_plain_layers(shape):
-        return []
-    wanted = (name.removesuffix(".weight") for name in shape.matrices)
-    return [
-        name
-        for name in wanted
-        if is_adapted(name, lora.targets) and not any(_is_layer(f"{name}.weight", layer) for layer in adapter.layers)
-    ]
-
-
-def _has_plain_layers(shape: ModelShape) -> bool:
-    """Whether its matrices are its linear layers: routers and experts are none."""
-    return shape.named_in_files and not any(".experts." in name for name in shape.matrices)
 
 
 def _wanted(lora: LoraSection, shape: ModelShape | None) -> set[str] | None:
     """Last parts of the names of the layers that the run adapts; None where they are not known."""
     if lora.targets != ALL:
         return {last(name) for name in names_of(lora.targets)}
-    if shape is None or not _has_plain_layers(shape):
-        return None
+    if shape is None or not shape.named_in_files or any(".experts." in name for name in shape.matrices):
+        return None  # routers and experts are matrices that are no layers
     return {last(name.removesuffix(".weight")) for name in shape.matrices}
 
 

@@ -137,35 +137,6 @@ def test_the_run_trains_the_adapter_with_its_own_settings_only(
     assert "or rank 0 to merge the adapter and train all weights." in problems[field]
 
 
-@pytest.fixture
-def partial_adapter(adapter: Path) -> Path:
-    """Of the first of the two layers alone."""
-    file = adapter / "adapter_model.safetensors"
-    save_file({name: tensor for name, tensor in load_file(file).items() if ".layers.0." in name}, file)
-    return adapter
-
-
-def test_an_adapter_of_some_layers_is_merged(base: Path, partial_adapter: Path) -> None:
-    _, learner, _ = load_learner(configured(base, partial_adapter, rank=0), None, device="cpu")
-    changed, own = "model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.q_proj"
-    weight = learner.model.get_submodule(changed).weight
-    torch.testing.assert_close(weight, expected_weight(base, partial_adapter, changed))
-    assert torch.equal(learner.model.get_submodule(own).weight, small_model().get_submodule(own).weight)
-    assert not adapted(learner.model)
-
-
-def test_an_adapter_of_some_layers_is_not_trained_further(base: Path, partial_adapter: Path) -> None:
-    assert problems_of(base, partial_adapter, rank=0) == {}
-    # two layers of seven: those of the second are left out
-    assert problems_of(base, partial_adapter) == {
-        "model.lora.targets": "The run adapts all layers of its targets, all-linear, and its adapter leaves out 7 of "
-        "them, such as model.layers.1.mlp.down_proj. Use rank 0 to merge the adapter and train all weights."
-    }
-    found = inspect_model(str(base), adapter=str(partial_adapter))
-    assert found.adapter is not None
-    assert (found.problems, found.adapter.left_out) == ([], 7)
-
-
 def test_an_adapter_of_another_model_is_refused_at_its_field(base: Path, adapter: Path, tmp_path: Path) -> None:
     small_model(width=64).save_pretrained(tmp_path / "wide")
     assert problems_of(tmp_path / "wide", adapter)["model.adapter"] == (
