@@ -6,8 +6,9 @@ adapter on its own, in peft's format, and also the model with the adapter merged
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from math import sqrt
 from pathlib import Path
@@ -27,13 +28,20 @@ from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
 NAME = "default"
 
 
-def add_adapter(model: LanguageModel, lora: LoraSection) -> None:
-    """Adds a fresh adapter, whose update is 0, and freezes everything else. `ModelError` on unknown targets."""
+def add_adapter(model: LanguageModel, lora: LoraSection, *, ranks: Mapping[str, int] | None = None) -> None:
+    """Adds a fresh adapter, whose update is 0, and freezes everything else. `ranks` has the names of the layers to
+    adapt, each with its rank; without it they are those of `lora`. `ModelError` on unknown layers."""
     from peft import inject_adapter_in_model
 
-    _check_targets(model, lora)
+    if ranks is None:
+        _check_targets(model, lora)
+        config = _peft_config(lora, _targets(model, lora))
+    else:
+        _check_layers(model, ranks)
+        config = _peft_config(lora, sorted(ranks))
+        config.rank_pattern = {re.escape(name): rank for name, rank in ranks.items() if rank != lora.rank}
     try:
-        inject_adapter_in_model(_peft_config(lora, _targets(model, lora)), model, adapter_name=NAME)
+        inject_adapter_in_model(config, model, adapter_name=NAME)
     except ValueError as error:
         raise ModelError(
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
@@ -61,6 +69,22 @@ def _check_targets(model: LanguageModel, lora: LoraSection) -> None:
         )
 
 
+def _check_layers(model: LanguageModel, layers: Collection[str]) -> None:
+    linear = {name for name, part in model.named_modules() if _is_linear(part)}
+    missing = next((layer for layer in layers if layer not in linear), None)
+    if missing is not None:
+        raise ModelError(
+            f"The adapter is of a layer {missing}, and {type(model).__name__} has no linear layer of that name.",
+            remedy="Use the model that the adapter was trained with.",
+        )
+
+
+def _is_linear(part: nn.Module) -> bool:
+    from transformers.pytorch_utils import Conv1D
+
+    return isinstance(part, (nn.Linear, Conv1D))
+
+
 def _known_targets(model: LanguageModel) -> str:
     linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
     return f"Use {ALL}, or names from {', '.join(sorted(linear))}, separated by commas."
@@ -80,12 +104,9 @@ def fresh_weight(name: str, weight: Tensor) -> Tensor:
 
 def _targets(model: LanguageModel, lora: LoraSection) -> list[str]:
     """Names of the layers to adapt. peft's own all-linear includes merged experts, which are no linear layers."""
-    from transformers.pytorch_utils import Conv1D
-
     if lora.targets != ALL:
         return names_of(lora.targets)
-    body = model.base_model.named_modules()
-    return sorted({name.rpartition(".")[2] for name, part in body if isinstance(part, (nn.Linear, Conv1D))})
+    return sorted({name.rpartition(".")[2] for name, part in model.base_model.named_modules() if _is_linear(part)})
 
 
 def _peft_config(lora: LoraSection, targets: list[str]) -> Any:
@@ -179,11 +200,19 @@ def save_adapter(
     from safetensors.torch import save_file
 
     directory.mkdir(parents=True)
-    config = _peft_config(lora, sorted({name.rpartition(".")[2] for name in adapted(model)}))
+    config = _peft_config(lora, _adapted_names(model))
     config.base_model_name_or_path, config.revision, config.inference_mode = base.path, base.revision or None, True
     config.save_pretrained(directory)
     own = get_peft_model_state_dict(model, state_dict=state, adapter_name=NAME)
     save_file({PREFIX + name: weight.contiguous() for name, weight in own.items()}, directory / WEIGHTS)
+
+
+def _adapted_names(model: nn.Module) -> list[str]:
+    """The last parts of the names of the adapted layers, or whole names if a layer with such a last part has none."""
+    layers = adapted(model)
+    last = {name.rpartition(".")[2] for name in layers}
+    plain = (name for name, part in model.named_modules() if _is_linear(part) and name not in layers)
+    return sorted(layers if any(name.rpartition(".")[2] in last for name in plain) else last)
 
 
 def load_adapter(model: nn.Module, directory: Path) -> None:
@@ -204,10 +233,16 @@ def load_adapter(model: nn.Module, directory: Path) -> None:
         )
 
 
+def ranks_of(directory: Path | None) -> Mapping[str, int] | None:
+    """The layers of the adapter in `directory`, with their ranks; None without one."""
+    return None if directory is None else read_adapter(str(directory)).ranks
+
+
 def merge_adapter(model: LanguageModel, directory: Path) -> None:
     """Adds the adapter in `directory` to the model's weights, all of which then train. `ModelError` if it does not
     fit."""
-    add_adapter(model, read_adapter(str(directory)).lora)
+    found = read_adapter(str(directory))
+    add_adapter(model, found.lora, ranks=found.ranks)
     load_adapter(model, directory)
     for name, layer in adapted(model).items():
         plain = layer.get_base_layer()

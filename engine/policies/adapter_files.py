@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,20 +25,21 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "init_lora_weights": (True, "gaussian", "eva", "orthogonal"), "kasa_config": ({},), "monteclora_config": ({},),
     "arrow_config": ({},), "use_bdlora": (False, {}),
     "bias": ("none",), "use_rslora": (False,), "use_dora": (False,), "use_qalora": (False,), "lora_bias": (False,),
-    "rank_pattern": ({},), "alpha_pattern": ({},), "modules_to_save": ([],), "layer_replication": ([],),
+    "alpha_pattern": ({},), "modules_to_save": ([],), "layer_replication": ([],),
     "target_parameters": ([],), "trainable_token_indices": ([],), "alora_invocation_tokens": ([],),
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterFiles:
-    """`layers` has the sizes (out, in) of each adapted layer's update, by the layer's name. `base` is what the adapter
-    says it was trained on."""
+    """`layers` has the sizes (out, in) of each adapted layer's update, by the layer's name, and `ranks` the rank of
+    each. `base` is what the adapter says it was trained on."""
 
     folder: Path
     rank: int
     alpha: float
     layers: Mapping[str, tuple[int, int]]
+    ranks: Mapping[str, int]
     base: str
     parameters: int
 
@@ -66,12 +67,14 @@ def read_adapter(path: str) -> AdapterFiles:
         tensors = dict(tensor_sizes(folder / WEIGHTS))
         _require_plain(path, config)
         rank, alpha = config["r"], config["lora_alpha"]
+        ranks = _ranks(tensors, None if config.get("rank_pattern") else rank)
         LoraSection(rank=rank, alpha=alpha)  # refuses what a run could not have
         return AdapterFiles(
             folder=folder,
             rank=rank,
             alpha=alpha,
-            layers=dict(_layers(tensors, rank)),
+            layers=_layers(tensors, ranks),
+            ranks=ranks,
             base=str(config.get("base_model_name_or_path") or ""),
             parameters=sum(one * other for one, other in tensors.values()),
         )
@@ -93,8 +96,9 @@ def _require_plain(path: str, config: Any) -> None:
             )
 
 
-def _layers(tensors: Mapping[str, Sizes], rank: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """From the sizes of each layer's A (rank, in) and B (out, rank)."""
+def _ranks(tensors: Mapping[str, Sizes], only: int | None) -> dict[str, int]:
+    """By layer, from the sizes of its A (rank, in) and B (out, rank); `only` is the rank that all must have."""
+    found: dict[str, int] = {}
     for name, sizes in tensors.items():
         layer, part, rest = name.removeprefix(PREFIX).partition(".lora_")
         if not name.startswith(PREFIX) or part == "" or rest not in ("A.weight", "B.weight"):
@@ -103,11 +107,17 @@ def _layers(tensors: Mapping[str, Sizes], rank: int) -> Iterator[tuple[str, tupl
         if other is None or (rest[0] == "B" and name.replace(".lora_B.", ".lora_A.") not in tensors):
             raise ValueError(f"{layer} has only one of its two tensors")
         if rest[0] == "A":
-            if len(sizes) != 2 or len(other) != 2 or sizes[0] != rank or other[1] != rank:
-                raise ValueError(f"{layer} is not of rank {rank}, which {CONFIG} says")
-            yield layer, (other[0], sizes[1])
+            if len(sizes) != 2 or len(other) != 2 or sizes[0] != other[1] or sizes[0] != (only or sizes[0]):
+                raise ValueError(f"{layer} is not of rank {only or sizes[0]}, which {CONFIG if only else 'its A'} says")
+            found[layer] = sizes[0]
     if not tensors:
         raise ValueError("it has no tensor")
+    return found
+
+
+def _layers(tensors: Mapping[str, Sizes], names: Iterable[str]) -> dict[str, tuple[int, int]]:
+    a, b = (f"{PREFIX}{{}}.lora_{part}.weight" for part in "AB")
+    return {name: (tensors[b.format(name)][0], tensors[a.format(name)][1]) for name in names}
 
 
 def _is_layer(name: str, layer: str) -> bool:
@@ -126,6 +136,13 @@ def misfits(adapter: AdapterFiles, lora: LoraSection, shape: ModelShape | None) 
     if shape is not None and shape.named_in_files and (why := _misfit(adapter, shape)):
         yield "model.adapter", f"The adapter in {adapter.folder} does not fit the model: {why}"
     if not lora.rank:
+        return
+    if (least := min(adapter.ranks.values())) != (most := max(adapter.ranks.values())):
+        yield (
+            "model.lora.rank",
+            f"Layers of the adapter have ranks from {least} to {most}, and a run trains one rank. Use rank 0 to merge "
+            "the adapter and train all weights.",
+        )
         return
     both = "Use the same value, or rank 0 to merge the adapter and train all weights."
     if lora.rank != adapter.rank:
@@ -152,6 +169,11 @@ def _wanted(lora: LoraSection, shape: ModelShape | None) -> set[str] | None:
 
 def _misfit(adapter: AdapterFiles, shape: ModelShape) -> str:
     for layer, sizes in adapter.layers.items():
+        if ".experts." in layer:
+            return (
+                f"it updates {layer}, and experts are merged into one tensor when the model is loaded. Merge it into "
+                "its model with peft (merge_and_unload) and give that as model.path."
+            )
         own = next((size for name, size in shape.weights.items() if _is_layer(name, layer)), None)
         if own is None:
             return f"the model has no layer {layer}."

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from engine.config import LoraSection
 from engine.errors import ModelError
-from engine.policies.adapter import NAME, add_adapter, fresh_weight
+from engine.policies.adapter import NAME, add_adapter, fresh_weight, ranks_of
 from engine.policies.adapter_files import PREFIX, WEIGHTS
 from engine.policies.loading import LanguageModel, check_architecture, first_line
 from engine.policies.model_config import model_config
@@ -58,7 +58,7 @@ def meta_model(path: str, *, device: str, lora: LoraSection, adapter: Path | Non
     model = _without_weights(path)
     found = _by_name_of_state(model, model.state_dict(), stored)
     if lora.rank:
-        add_adapter(model, lora)
+        add_adapter(model, lora, ranks=ranks_of(adapter))
         layers = {name: weight for name, weight in model.named_parameters() if ".lora_" in name}
         if not all(name.endswith(A_OR_B) for name in layers):
             raise NeedsWholeLoad("its adapter is not of linear layers alone")

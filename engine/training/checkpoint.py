@@ -23,7 +23,7 @@ from engine.config import LoraSection, RunConfig
 from engine.errors import CheckpointError
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.main_memory import MANY_PARAMETERS
-from engine.policies.adapter import add_adapter, load_adapter, merge_adapter, save_adapter
+from engine.policies.adapter import add_adapter, load_adapter, merge_adapter, ranks_of, save_adapter
 from engine.policies.loading import LanguageModel, load_model, load_tokenizer
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.policies.weight_files import write_tensors
@@ -174,7 +174,7 @@ def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[
     path, adapter = _model_of(config, found)
     model, tokenizer = load_model(path, device=device, chat_template=config.model.chat_template)
     if config.model.lora.rank:
-        add_adapter(model, config.model.lora)
+        add_adapter(model, config.model.lora, ranks=ranks_of(adapter))
         if adapter is not None:
             load_adapter(model, adapter)
     elif adapter is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
 from engine.cluster.checks import Machine, check_machine
@@ -17,7 +18,7 @@ from engine.errors import CheckpointError, ModelError
 from engine.evaluation.models import LocalModel
 from engine.inspection.inspect import inspect_model
 from engine.pinned_adapter import with_own_adapter
-from engine.policies.adapter import adapted, add_adapter, save_adapter
+from engine.policies.adapter import adapted, add_adapter, merged_state, save_adapter
 from engine.policies.adapter_files import read_adapter
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
 from engine.training.checkpoint import load_learner
@@ -155,7 +156,7 @@ def rewritten(adapter: Path, **entries: Any) -> Path:
     ("entries", "reason"),
     [
         ({"use_dora": True}, "has use_dora true, which is not supported"),
-        ({"rank_pattern": {"q_proj": 2}}, "has rank_pattern"),
+        ({"alpha_pattern": {"q_proj": 2}}, "has alpha_pattern"),
         ({"bias": "all"}, 'has bias "all"'),
         ({"init_lora_weights": "pissa"}, 'has init_lora_weights "pissa"'),  # whose base has other weights
         ({"modules_to_save": ["lm_head"]}, "has modules_to_save"),
@@ -168,6 +169,83 @@ def test_what_is_no_plain_lora_adapter_is_refused(
     base: Path, adapter: Path, entries: dict[str, Any], reason: str
 ) -> None:
     assert reason in problems_of(base, rewritten(adapter, **entries))["model.adapter"]
+
+
+def kept_in(adapter: Path, wanted: str) -> Path:
+    """The adapter with the tensors of the layers whose names contain `wanted`."""
+    weights = adapter / "adapter_model.safetensors"
+    save_file({name: tensor for name, tensor in load_file(weights).items() if wanted in name}, weights)
+    return adapter
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_an_adapter_of_some_layers_changes_those_alone(base: Path, adapter: Path, rank: int) -> None:
+    kept_in(adapter, "layers.1.")
+    assert problems_of(base, adapter, rank=rank) == {}
+    config = configured(base, adapter, rank=rank)
+    _, learner, _ = load_learner(config, None, device="cpu")
+    merged = merged_state(learner.model)
+    for layer, changed in (("model.layers.0.mlp.up_proj", False), ("model.layers.1.mlp.up_proj", True)):
+        plain = load_file(base / "model.safetensors")[f"{layer}.weight"]
+        expected = expected_weight(base, adapter, layer) if changed else plain
+        torch.testing.assert_close(merged[f"{layer}.weight"], expected)
+    trained = {name for name, weight in learner.model.named_parameters() if weight.requires_grad}
+    assert rank == 0 or all(name.startswith("model.layers.1.") for name in trained)
+
+
+def test_an_adapter_of_some_layers_is_saved_as_one_and_read_again(base: Path, adapter: Path, tmp_path: Path) -> None:
+    config = configured(base, kept_in(adapter, "layers.1."), rank=4)
+    _, learner, _ = load_learner(config, None, device="cpu")
+    save_adapter(learner.model, LORA, tmp_path / "again", base=ModelConfig(path=str(base)))
+    found, given = (load_file(folder / "adapter_model.safetensors") for folder in (tmp_path / "again", adapter))
+    assert found.keys() == given.keys()
+    assert all(torch.equal(found[name], given[name]) for name in given)
+    theirs = PeftModel.from_pretrained(small_model(), tmp_path / "again")
+    assert not adapted(theirs.get_submodule("base_model.model.model.layers.0"))
+    torch.testing.assert_close(logits(theirs), logits(learner.model))
+
+
+def test_one_of_several_learners_reads_an_adapter_of_some_layers(base: Path, adapter: Path) -> None:
+    model = meta_model(str(base), device="cpu", lora=LORA, adapter=kept_in(adapter, "layers.1."))
+    assert {*adapted(model)} == {*read_adapter(str(adapter)).layers}
+
+
+def test_an_adapter_with_ranks_by_pattern_is_merged_and_not_trained_further(base: Path, adapter: Path) -> None:
+    layer = "model.layers.1.mlp.up_proj"
+    weights = adapter / "adapter_model.safetensors"
+    tensors = load_file(weights)
+    a, b = (f"base_model.model.{layer}.lora_{part}.weight" for part in "AB")
+    tensors |= {a: tensors[a][:2].contiguous(), b: tensors[b][:, :2].contiguous()}
+    save_file(tensors, weights)
+    rewritten(adapter, rank_pattern={layer: 2})
+    assert problems_of(base, adapter, rank=4) == {
+        "model.lora.rank": "Layers of the adapter have ranks from 2 to 4, and a run trains one rank. Use rank 0 to "
+        "merge the adapter and train all weights."
+    }
+    assert problems_of(base, adapter, rank=0) == {}
+    _, learner, _ = load_learner(configured(base, adapter, rank=0), None, device="cpu")
+    # alpha / rank = 8 / 2
+    expected = load_file(base / "model.safetensors")[f"{layer}.weight"] + 4 * tensors[b] @ tensors[a]
+    torch.testing.assert_close(learner.model.get_submodule(layer).weight, expected)
+    other = learner.model.get_submodule("model.layers.0.mlp.up_proj").weight
+    torch.testing.assert_close(other, expected_weight(base, adapter, "model.layers.0.mlp.up_proj"))
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_an_adapter_of_experts_that_are_one_tensor_once_they_are_loaded_is_refused(
+    tmp_path: Path, adapter: Path, rank: int
+) -> None:
+    path = save_zoo_model(tmp_path / "model", "Mixture of experts")
+    layer = "model.layers.0.mlp.experts.0.up_proj"  # 16 x 32
+    tensors = {
+        f"base_model.model.{layer}.lora_A.weight": torch.zeros(4, 32),
+        f"base_model.model.{layer}.lora_B.weight": torch.zeros(16, 4),
+    }
+    save_file(tensors, adapter / "adapter_model.safetensors")
+    reason = problems_of(path, adapter, rank=rank)["model.adapter"]
+    assert f"it updates {layer}, and experts are merged into one tensor when the model is loaded" in reason
+    with pytest.raises(ModelError, match="has no linear layer"):
+        load_learner(configured(path, adapter, rank=rank), None, device="cpu")
 
 
 @pytest.mark.parametrize("name", ["Mixture of experts", "GPT-2"])
