@@ -274,11 +274,23 @@ def engine_command(run_dir: Path, *, resume: bool, start_over: bool = False) -> 
 
 
 def start_engine(
-    run_dir: Path, *, cookie: str, attempt: int, epoch: int, resume: bool, start_over: bool = False
+    run_dir: Path,
+    *,
+    cookie: str,
+    attempt: int,
+    epoch: int,
+    last_seq: int = 0,
+    resume: bool,
+    start_over: bool = False,
 ) -> Identity:
     """Starts the engine under a keeper, in a session of its own, its output appended to `engine.log`: it does not
-    depend on this process."""
-    variables = {"STARBOARD_ATTEMPT": str(attempt), "STARBOARD_EPOCH": str(epoch), keeper.MARK: "1"}
+    depend on this process. It numbers its events from `last_seq` on, or from those of its file."""
+    variables = {
+        "STARBOARD_ATTEMPT": str(attempt),
+        "STARBOARD_EPOCH": str(epoch),
+        "STARBOARD_LAST_SEQ": str(last_seq),
+        keeper.MARK: "1",
+    }
     started, pipe = os.pipe()
     with os.fdopen(started, "rb") as reader:
         try:

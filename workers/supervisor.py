@@ -184,6 +184,7 @@ class Supervisor:
                 cookie=cookie,
                 attempt=self.run.attempt,
                 epoch=self.epoch,
+                last_seq=self.run.last_seq,
                 resume=self.run.attempt > 1 or self.run.last_seq > 0,
                 start_over=self.run.start_over,
             )

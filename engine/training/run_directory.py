@@ -106,17 +106,25 @@ def _step_of(path: Path) -> int:
 class EventLog:
     """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first.
 
-    `room` decides whether an event waits where the disk is full; without it, none does.
+    Numbers up to `known` are not given again, also if the file was deleted or cut: others have their events. `room`
+    decides whether an event waits where the disk is full; without it, none does.
     """
 
     def __init__(
-        self, path: Path, *, attempt: int, epoch: int, sinks: list[Sink] | None = None, room: DiskRoom | None = None
+        self,
+        path: Path,
+        *,
+        attempt: int,
+        epoch: int,
+        known: int = 0,
+        sinks: list[Sink] | None = None,
+        room: DiskRoom | None = None,
     ) -> None:
         self.room = room or DiskRoom(path.parent)
         self.attempt = attempt
         self.epoch = epoch
         self.sinks = sinks or []
-        self.seq = _repair(path)
+        self.seq = max(_repair(path), known)
         self.step = 0  # the highest of an event since this log was opened
         self._file = path.open("ab", buffering=0)
         sync(path.parent)  # the name of a new file

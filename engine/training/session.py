@@ -54,10 +54,11 @@ def train(
     """
     attempt = int(os.environ.get("STARBOARD_ATTEMPT", "1"))
     epoch = int(os.environ.get("STARBOARD_EPOCH", "0"))
+    known = int(os.environ.get("STARBOARD_LAST_SEQ", "0"))  # the newest event in the site's rows
     directory = RunDirectory(run_directory)
     control = Control(directory.control, epoch=epoch)
     room = DiskRoom(directory.path, check_cancelled=control.check_cancelled)
-    events = EventLog(directory.events, attempt=attempt, epoch=epoch, sinks=sinks, room=room)
+    events = EventLog(directory.events, attempt=attempt, epoch=epoch, known=known, sinks=sinks, room=room)
     control.install_signal_handlers()
     dump_stacks_on_signal(directory.path / "stacks" / "engine.txt")
     state: dict[str, Any] = {"step": 0, "phase": "loading"}

@@ -39,7 +39,7 @@ class StandIn:
         self.phase = "loading"
         self.checkpoints_seen = 0
         self.resumed_from = self._newest_checkpoint() if resume else None
-        self.seq = self._last_seq()
+        self.seq = max(self._last_seq(), int(os.environ["STARBOARD_LAST_SEQ"]))
         self.events = (run_dir / "events.jsonl").open("ab", buffering=0)
 
     def main(self) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.workplace import Workplace, wait_for, wait_for_state
+from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
+from webapp.runs import services
 from webapp.runs.models import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -43,10 +44,29 @@ def test_a_file_deleted_under_its_engine_is_noticed_at_once_and_its_lost_events_
     run = started(workplace)
     (run.directory / "events.jsonl").unlink()
     wait_for(lambda: "gone" in kinds(run), what="a problem of the record")
-    wait_for_state(run, "finished", "crashed", "failed")
+    before = read(run)
+    wait_for_state(run, "finished")  # by a restart from its newest checkpoint, as nothing says that the engine finished
     assert "behind" in kinds(run)
     behind = run.record_problems.get(kind="behind").reason
-    assert f"the file has {read(run)}" in behind
+    assert f"the file has {before}" in behind
+    assert run.attempt == 2
+
+
+def test_a_run_that_is_stopped_and_resumed_as_its_page_says_after_its_file_was_deleted_goes_on_in_the_rows(
+    workplace: Workplace,
+) -> None:
+    run = started(workplace)
+    (run.directory / "events.jsonl").unlink()
+    wait_for(lambda: "gone" in kinds(run), what="a problem of the record")
+    assert services.request_stop(run)
+    wait_for_state(run, "stopped")
+    lost = run.last_seq
+    assert services.resume_ended(run)
+    wait_for_state(run, "finished")
+    assert (run.step, run.steps.filter(attempt=2).count() > 0) == (40, True)
+    seqs = [event["seq"] for event in events_in_file(run)]
+    assert seqs == list(range(lost + 1, lost + 1 + len(seqs)))  # no number of an event in the rows is given again
+    assert "conflict" not in kinds(run)
 
 
 def test_a_file_cut_under_its_engine_is_noticed_and_the_run_goes_on(workplace: Workplace) -> None:

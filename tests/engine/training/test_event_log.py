@@ -50,6 +50,18 @@ def test_an_event_that_finds_no_room_leaves_nothing_and_the_next_one_has_its_num
     assert opened(path, attempt=2).emit(PhaseChanged(step=1, phase="rollout")).seq == 3
 
 
+@pytest.mark.parametrize(("known", "number"), [(0, 3), (2, 3), (7, 8)])
+def test_numbers_that_others_know_are_not_given_again_to_events_of_a_file_that_was_cut(
+    tmp_path: Path, known: int, number: int
+) -> None:
+    path = tmp_path / "events.jsonl"
+    first = opened(path)
+    for step in (1, 2):
+        first.emit(PhaseChanged(step=step, phase="rollout"))
+    log = EventLog(path, attempt=2, epoch=0, known=known)
+    assert log.emit(PhaseChanged(step=2, phase="rollout")).seq == number
+
+
 @pytest.mark.parametrize(
     "damage", [b'{"seq": 2, "ki{"seq": 2}\n', b"\xff\n\n", b'{"kind": "of another version", "seq": 2}\n']
 )
