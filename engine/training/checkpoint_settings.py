@@ -13,7 +13,6 @@ from typing import Any
 from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import environment_class
 from engine.errors import CheckpointError
-from engine.pinned_adapter import is_own
 from engine.policies.model_paths import LATEST, model_source
 
 FILE = "checkpoint_settings.json"
@@ -34,7 +33,7 @@ def weight_settings(config: RunConfig) -> Settings:
     return settings | {
         "model.path": config.model.path,
         "model.revision": config.model.revision,
-        "model.adapter": "the run's own copy" if is_own(config.model.adapter) else config.model.adapter,
+        "model.adapter": config.model.adapter,
     }
 
 

@@ -10,7 +10,6 @@ from engine.config import RunConfig, read_config
 from engine.diagnostics.gradients import COMPONENTS
 from engine.errors import CheckpointError, RunDirectoryError
 from engine.forking import begun_at, pin_start
-from engine.pinned_adapter import with_own_adapter
 from engine.rollout.batching import collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
 from engine.training import checkpoint_folder
@@ -30,8 +29,7 @@ def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str
         raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
     config = read_config(directory / "config.json", overrides)
     path = _checkpoint(directory / "checkpoints", chosen)
-    began = with_own_adapter(begun_at(config, pin_start(config, directory)), directory)
-    metrics = probe_checkpoint(began, path)
+    metrics = probe_checkpoint(begun_at(config, pin_start(config, directory)), path)
     sys.stdout.write(f"{path.name}, {int(metrics['gradient/all/groups'])} groups\n{table(metrics)}\n")
     return 0
 

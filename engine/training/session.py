@@ -19,7 +19,6 @@ from engine.environments.feasibility import require_solvable
 from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
-from engine.pinned_adapter import with_own_adapter
 from engine.process_snapshots import dump_stacks_on_signal
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
@@ -108,11 +107,10 @@ def prepare(
     beginning = Beginning()
     if resume:
         beginning = find_beginning(directory, every=config.checkpoint.most_unsaved, start_over=start_over)
-    found, given = beginning.checkpoint, config
-    config = with_own_adapter(config, directory.path)
+    found = beginning.checkpoint
     if found is not None:
         require_same_settings(found, checkpoint_settings(config))
-    directory.write_config(given)
+    directory.write_config(config)
     start, name = pin_start(config, directory.path), config.model.versioned_path
     if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")

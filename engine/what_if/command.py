@@ -15,7 +15,6 @@ from engine.config import EnvironmentConfig, RunConfig, problems_by_field, read_
 from engine.cpu_threads import threads_for
 from engine.errors import ConfigError, StarboardError
 from engine.forking import begun_at, pin_start
-from engine.pinned_adapter import with_own_adapter
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.loading import compute_in, context_limit, stop_token_ids
 from engine.policies.rounded_weights import rounded_once
@@ -73,7 +72,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
     output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
     torch.set_num_threads(threads_for(config.threads))
-    began = with_own_adapter(begun_at(config, pin_start(config, run_dir)), run_dir)
+    began = begun_at(config, pin_start(config, run_dir))
     model, tokenizer = load_policy(began, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
     context = ContextManager(
