@@ -9,7 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from engine.errors import NoGoodCheckpoint
+from engine.config import RunConfig
+from engine.errors import ModelError, NoGoodCheckpoint
+from engine.policies.model_paths import check_model_path
 from engine.training.checkpoint_folder import checkpoints, damage_of, remove_partial
 from engine.training.run_directory import RunDirectory
 
@@ -53,6 +55,23 @@ def find_beginning(directory: RunDirectory, *, every: int, start_over: bool = Fa
     if damaged or saved or steps > every:
         raise NoGoodCheckpoint(_why(damaged, saved, steps), remedy=_REMEDY)
     return Beginning()
+
+
+def require_model(config: RunConfig, found: Path) -> None:
+    """`ModelError` if the directory of the model that the run started from is gone, and resuming from the checkpoint
+    `found` needs it: for the frozen weights under an adapter, for a reference, or for the tokenizer on a cluster."""
+    needed = config.model.lora.rank or config.copies_reference or config.backend == "ray"
+    if config.model.start_from.run or not needed:
+        return
+    try:
+        check_model_path(config.model.versioned_path)
+    except ModelError as error:
+        merged = ", with the adapter merged" if config.model.lora.rank else ""
+        raise ModelError(
+            f"{error.message.removesuffix('.')}, and the run needs it to resume.",
+            remedy=f"Put the model back there and resume, or fork from {found.name} of this run: a checkpoint holds "
+            f"the whole model{merged}.",
+        ) from error
 
 
 _REMEDY = (

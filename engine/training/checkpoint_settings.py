@@ -14,6 +14,7 @@ from engine.config import EnvironmentConfig, RunConfig
 from engine.environments import environment_class
 from engine.errors import CheckpointError
 from engine.policies.model_paths import LATEST, model_source
+from engine.starting_adapter import given_adapter
 
 FILE = "checkpoint_settings.json"
 SHOWN = 4  # differences in an error
@@ -33,7 +34,7 @@ def weight_settings(config: RunConfig) -> Settings:
     return settings | {
         "model.path": config.model.path,
         "model.revision": config.model.revision,
-        "model.adapter": config.model.adapter,
+        "model.adapter": given_adapter(config.model.adapter),
     }
 
 

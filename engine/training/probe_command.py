@@ -12,6 +12,7 @@ from engine.errors import CheckpointError, RunDirectoryError
 from engine.forking import begun_at, pin_start
 from engine.rollout.batching import collate, trainable
 from engine.rollout.env_state_manager import EnvStateManager
+from engine.starting_adapter import with_pinned_adapter
 from engine.training import checkpoint_folder
 from engine.training.backend import LocalBackend
 from engine.training.credit import with_normalized_scores
@@ -29,6 +30,7 @@ def probe_run(directory: Path, *, chosen: str | None = None, overrides: list[str
         raise RunDirectoryError(f"{directory} has no config.json.", remedy="Give the directory of a run.")
     config = read_config(directory / "config.json", overrides)
     path = _checkpoint(directory / "checkpoints", chosen)
+    config = with_pinned_adapter(config, directory)
     metrics = probe_checkpoint(begun_at(config, pin_start(config, directory)), path)
     sys.stdout.write(f"{path.name}, {int(metrics['gradient/all/groups'])} groups\n{table(metrics)}\n")
     return 0

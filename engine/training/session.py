@@ -20,9 +20,10 @@ from engine.errors import CheckpointError, RetryableFault, StarboardError
 from engine.events import MACHINES, AlertRaised, ClusterReleased, PhaseChanged, RunFailed, RunFinished, RunStarted
 from engine.forking import begun_at, describe_start, pin_start, takes_optimizer
 from engine.process_snapshots import dump_stacks_on_signal
+from engine.starting_adapter import pin_adapter, with_pinned_adapter
 from engine.training import checkpoint
 from engine.training.backend import Backend, LocalBackend
-from engine.training.beginning import Beginning, find_beginning
+from engine.training.beginning import Beginning, find_beginning, require_model
 from engine.training.checkpoint_folder import is_valid
 from engine.training.checkpoint_settings import checkpoint_settings, require_same_settings
 from engine.training.checkpoint_state import Progress
@@ -109,8 +110,10 @@ def prepare(
         beginning = find_beginning(directory, every=config.checkpoint.most_unsaved, start_over=start_over)
     found = beginning.checkpoint
     if found is not None:
-        require_same_settings(found, checkpoint_settings(config))
+        require_same_settings(found, checkpoint_settings(with_pinned_adapter(config, directory.path)))
+        require_model(config, found)
     directory.write_config(config)
+    config = pin_adapter(config, directory.path, again=not resume)
     start, name = pin_start(config, directory.path), config.model.versioned_path
     if start is not None and found is None and not is_valid(start):
         raise CheckpointError(f"The checkpoint {start} is damaged.", remedy="Fork from another step of that run.")

@@ -24,6 +24,7 @@ from engine.rollout.env_state_manager import EpisodeSpec, chance_seed
 from engine.rollout.records import record_of
 from engine.rollout.trajectory_files import read_record, write_trajectory_file
 from engine.rollout.types import Response
+from engine.starting_adapter import with_pinned_adapter
 from engine.training.checkpoint import load_policy
 from engine.what_if.events import Failed, Finished, Loading, PromptBuilt, Refused, Replayed, TurnPlayed
 from engine.what_if.fork import EditedWindow, Fork, ForkSampler, check_end, check_prompt, fork_of
@@ -72,7 +73,7 @@ def _play(request: WhatIfRequest, output: Output) -> None:
     device = "cuda" if request.device == "auto" and torch.cuda.is_available() else "cpu"
     output.emit(Loading(device=device, checkpoint=request.checkpoint, model=config.model.path))
     torch.set_num_threads(threads_for(config.threads))
-    began = begun_at(config, pin_start(config, run_dir))
+    began = begun_at(with_pinned_adapter(config, run_dir), pin_start(config, run_dir))
     model, tokenizer = load_policy(began, _checkpoint(run_dir, request.checkpoint), device=device)
     compute_in(model, config.optimizer.precision, float32=config.optimizer.float32_matmul_precision)
     context = ContextManager(
