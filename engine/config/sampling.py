@@ -191,7 +191,10 @@ class ModelConfig(Section):
     def _the_revision_has_its_own_field(self) -> ModelConfig:
         name, revision = without_revision(self.path)
         if revision and HUB_ID.fullmatch(name):
-            raise ValueError(f"path: {self.path!r} has a revision. Set path to {name!r} and revision to {revision!r}.")
+            raise ValueError(
+                f"path: {self.path!r} has a revision. Set path to {name!r} and revision to {revision!r}; if it is a "
+                f"directory, set path to './{self.path}'."
+            )
         return self
 
     @property
