@@ -14,6 +14,8 @@ from pytest_django import Settings
 from tests.builders.recorded_run import RecordedRun
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.e2e.threads import in_thread
+from webapp.runs import services
+from webapp.runs.states import EndCause, RunState
 
 pytestmark = [pytest.mark.e2e, needs_chromium, pytest.mark.django_db(transaction=True)]
 
@@ -58,6 +60,16 @@ def page(recorded: RecordedRun, settings: Settings) -> Iterator[Page]:
 def visit(page: Page, recorded: RecordedRun, at: str = "") -> None:
     page.goto(f"/runs/{recorded.run.pk}/{at}")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
+
+
+def test_a_run_without_a_good_checkpoint_offers_what_can_be_done_at_once(page: Page, recorded: RecordedRun) -> None:
+    visit(page, recorded)
+    panel = page.locator("#needs-attention")
+    expect(panel).to_be_hidden()
+    why = {"reason": "No checkpoint is usable: step_3.", "also": {"end_cause": EndCause.NO_GOOD_CHECKPOINT}}
+    assert in_thread(lambda: services.move(recorded.run, RunState.FAILED, **why))
+    expect(panel).to_contain_text("No checkpoint is usable: step_3.")
+    expect(panel.get_by_role("button", name="Start over")).to_be_visible()
 
 
 def deliver(recorded: RecordedRun, emit: Callable[[], None]) -> None:

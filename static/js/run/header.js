@@ -32,7 +32,15 @@ export function showState(state, store) {
   byId("alert-count").textContent = alerts ? `(${alerts})` : "";
   document.title = `${step}/${state.total_steps} ${byId("run-name").textContent}`;
   showNotice(state);
+  showAttention(state);
   showControls(state);
+}
+
+/** @param {RunState} state */
+function showAttention(state) {
+  const panel = byId("needs-attention");
+  panel.hidden = state.shown_as !== "needs_attention";
+  if (!panel.hidden) showText(byId("attention-reason"), state.reason);
 }
 
 /** @param {string | undefined} words */

@@ -78,7 +78,7 @@ def test_a_run_without_a_good_checkpoint_needs_attention_in_lists_on_its_page_an
     assert status_of(run).label == "Needs attention"
     assert "Needs attention" in browser.get("/").content.decode() + browser.get("/runs/").content.decode()
     page = browser.get(f"/runs/{run.pk}/").content.decode()
-    assert "No good checkpoint is left" in page and "step_3 (model has changed" in page
+    assert '<section class="panel" id="needs-attention">' in page and "step_3 (model has changed" in page
     assert f"/runs/new/?clone={run.pk}" in page and "Start over" in page
     answer = browser.get(f"/api/v1/runs/{run.pk}/").json()
     shown = (answer["state"], answer["shown_as"], answer["label"], answer["end_cause"])
