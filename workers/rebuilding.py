@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from engine.errors import RunDirectoryError
 from engine.events import TrajectoriesRecorded, TrajectoriesRemoved, kind_of
 from webapp.runs.metric_ranges import measure_again
 from webapp.runs.models import Alert, Checkpoint, RecordProblem, Run, RunEvent
@@ -29,7 +30,13 @@ class Removed:
 
 
 def rebuild(run_id: str) -> Run:
-    """The supervisor, if any, is fenced off, and another one adopts the run."""
+    """The supervisor, if any, is fenced off, and another one adopts the run. `RunDirectoryError` without a file: all
+    rows would be lost."""
+    if not (Run.objects.get(pk=run_id).directory / "events.jsonl").exists():
+        raise RunDirectoryError(
+            f"Run {run_id} has no events.jsonl, so its rows were left as they are.",
+            remedy="Bring the file back from a backup, or from the bucket with manage.py fetch_runs.",
+        )
     epoch = seize(run_id)
     run = Run.objects.get(pk=run_id)
     with transaction.atomic():

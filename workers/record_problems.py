@@ -21,6 +21,7 @@ SEQ = re.compile(rb'"seq":\s*(\d{1,18})\b')
 Kind = RecordProblem.Kind
 IN_COLUMNS = StepCompleted | GroupsFiltered | ProblemsPlayed  # whose events are not stored as they are
 NOTIFIED = frozenset({Kind.GAP, Kind.REPLACED, Kind.GONE, Kind.CONFLICT, Kind.BEHIND})
+IN_NO_FILE = frozenset({Kind.GONE, Kind.BEHIND})
 
 
 def problems_in(run: Run, chunk: Chunk) -> Iterator[RecordProblem]:
@@ -69,17 +70,28 @@ def lines_refused_at_end(chunk: Chunk, before: int) -> int:
 
 
 def save_problems(run: Run, problems: list[RecordProblem], *, notifies: bool = True) -> None:
-    """Each once, however often its lines are read, and only so many that damage without end fills no database. People
-    are notified of the first of each kind by which events may be lost."""
+    """Each once, however often its lines are read, and only so many that damage without end fills no database; the
+    first of each kind always. People are notified of it if events may be lost."""
     if not problems:
         return
-    if notifies:
-        known = set(run.record_problems.order_by().values_list("kind", flat=True).distinct())
-        first = {str(one.kind): one for one in reversed(problems) if one.kind in NOTIFIED - known}
-        for problem in first.values():
-            plan_record_damaged(run, problem.reason)
+    known = set(run.record_problems.order_by().values_list("kind", flat=True).distinct())
+    first = {str(one.kind): one for one in reversed(problems) if one.kind not in known}
+    for problem in first.values() if notifies else ():
+        if problem.kind in NOTIFIED:
+            plan_record_damaged(run, problem.reason, _remedy(run, problem))
     room = max(0, MOST_PROBLEMS - run.record_problems.count())
-    RecordProblem.objects.bulk_create(problems[:room], ignore_conflicts=True)
+    kept = [*problems[:room], *(one for one in problems[room:] if first.get(str(one.kind)) is one)]
+    RecordProblem.objects.bulk_create(kept, ignore_conflicts=True)
+
+
+def _remedy(run: Run, problem: RecordProblem) -> str:
+    rebuild = f"manage.py rebuild_run {run.pk}"
+    if problem.kind in IN_NO_FILE:
+        return (
+            f"Bring the file back from a backup, then run {rebuild}. Without it, leave the rows as they are: those of "
+            "events that no file has cannot be made again."
+        )
+    return f"{rebuild} makes the rows from the file again; rows that it no longer has are lost."
 
 
 class Lag:

@@ -271,6 +271,33 @@ def test_endless_damage_fills_no_database(run: Run) -> None:
     assert run.record_problems.count() == 1000
 
 
+def test_a_loss_is_listed_and_notified_once_however_many_lines_are_damaged(run: Run, admin_user: User) -> None:
+    NotificationSettings.objects.create(user=admin_user, email="ada@example.org", email_on=True)
+    Record(run).started()
+    write(run, *[b"x"] * 1000)
+    Bridge(run, 1).drain()
+    for seq in (1500, 3000, 4500):  # each leaves out more events than damaged lines may have been
+        write(run, step(seq, 1))
+        Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    assert only(run, "gap") == "1498 events between 1 and 1500 are not in the file."
+    assert Delivery.objects.count() == 1
+    assert run.record_problems.count() == 1001
+
+
+def test_nobody_is_advised_to_rebuild_the_rows_from_a_file_that_is_gone(run: Run, admin_user: User) -> None:
+    NotificationSettings.objects.create(user=admin_user, email="ada@example.org", email_on=True)
+    record = Record(run)
+    record.started()
+    Bridge(run, 1).drain()
+    record.path.unlink()
+    Bridge(Run.objects.get(pk=run.pk), 1).drain()
+    detail = message_of(Delivery.objects.get())["data"]
+    assert detail["remedy"] == (
+        f"Bring the file back from a backup, then run manage.py rebuild_run {run.pk}. Without it, leave the rows as "
+        "they are: those of events that no file has cannot be made again."
+    )
+
+
 def test_the_page_of_the_run_shows_what_is_wrong(run: Run, admin_client: Client) -> None:
     from engine.config import RunConfig
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from tests.workers.bridged_run import rows_of, run
 from tests.workers.engine_record import Record
@@ -44,6 +44,19 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
     call_command("rebuild_run", run.pk)
     assert rows_of(run) == before
     assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
+
+
+def test_the_rows_of_a_run_whose_file_is_gone_stay(run: Run) -> None:
+    record = Record(run)
+    record.started()
+    record.step(1)
+    Bridge(run, 1).drain()
+    before = rows_of(run)
+    record.path.unlink()
+    with pytest.raises(CommandError, match=r"has no events\.jsonl.*backup"):
+        call_command("rebuild_run", run.pk)
+    assert rows_of(run) == before
+    assert run.epoch == 1  # its supervisor, if any, goes on
 
 
 def without_its_first_file(run: Run) -> Record:

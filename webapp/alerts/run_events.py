@@ -33,9 +33,8 @@ def plan_run_event(run: Run, target: RunState, **_: Any) -> None:
     _plan(run, wanting, event, state=str(target), reason=run.state_reason, remedy=run.state_remedy)
 
 
-def plan_record_damaged(run: Run, reason: str) -> None:
+def plan_record_damaged(run: Run, reason: str, remedy: str) -> None:
     """Events of the run may be lost. Notified are those whom a critical alert would reach."""
-    remedy = f"manage.py rebuild_run {run.pk} makes the rows from the file again; rows that it no longer has are lost."
     rank = SEVERITIES.index(RECORD_SEVERITY)
     wanting = [chosen for chosen in audience(run) if rank >= SEVERITIES.index(chosen.least_severity)]
     _plan(run, wanting, RECORD_DAMAGED, state=str(run.state), reason=reason, remedy=remedy)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from engine.errors import RunDirectoryError
 from webapp.runs.models import Run
 from workers.rebuilding import rebuild, removed_trajectories
 
@@ -25,6 +26,8 @@ class Command(BaseCommand):
                 run = rebuild(run_id)
             except Run.DoesNotExist:
                 raise CommandError(f"Run {run_id!r} does not exist. Use the ID in the URL of its page.") from None
+            except RunDirectoryError as error:
+                raise CommandError(str(error)) from None
             self.stdout.write(f"{run.name}: {run.last_seq} events, step {run.step} of {run.total_steps}")
             self._report_removed(run)
 
