@@ -27,7 +27,7 @@ def pin_adapter(config: RunConfig, directory: Path, *, again: bool) -> RunConfig
     if pinned is not config and not again:
         return pinned
     source = Path(config.model.adapter).expanduser()
-    if not _has_adapter(config) or not all((source / name).is_file() for name in (CONFIG, WEIGHTS)):
+    if not config.starts_from_adapter or not all((source / name).is_file() for name in (CONFIG, WEIGHTS)):
         return config
     try:
         _copy(source, _folder(directory), given=config.model.adapter)
@@ -42,7 +42,7 @@ def pin_adapter(config: RunConfig, directory: Path, *, again: bool) -> RunConfig
 def with_pinned_adapter(config: RunConfig, directory: Path) -> RunConfig:
     """`config` with the run's own copy of its adapter; `config` itself if there is none of that adapter."""
     folder = _folder(directory)
-    if not _has_adapter(config) or not (folder / SOURCE).is_file():
+    if not config.starts_from_adapter or not (folder / SOURCE).is_file():
         return config
     if _resolved(given_adapter(str(folder))) != _resolved(config.model.adapter):
         return config
@@ -55,11 +55,6 @@ def given_adapter(path: str) -> str:
         return (Path(path) / SOURCE).read_text()
     except OSError:
         return path
-
-
-def _has_adapter(config: RunConfig) -> bool:
-    """A fork's adapter is merged in the checkpoint that it starts from."""
-    return bool(config.model.adapter) and not config.model.start_from.run
 
 
 def _folder(directory: Path) -> Path:

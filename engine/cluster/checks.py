@@ -219,7 +219,7 @@ def _check_targets(found: Findings, config: RunConfig, shape: ModelShape) -> Non
 
 def _check_adapter(found: Findings, config: RunConfig, shape: ModelShape | None) -> None:
     """The adapter that the run starts from; `shape` is None if the model is not on this machine."""
-    if not config.model.adapter or config.model.start_from.run:
+    if not config.starts_from_adapter:
         return
     try:
         adapter = read_adapter(config.model.adapter)

@@ -100,9 +100,9 @@ def learner_memory(
     - Moments in 8 bits (`eight_bit`, one learner) are one byte each, and 4 for the scale of 256 of them; those of
       tensors with fewer than 4096 numbers stay in float32 (`min_8bit_size` of bitsandbytes).
     - A reference is a second model without gradients; under LoRA it is the policy without its adapter and costs
-      nothing, unless the run starts from an adapter.
-    - An adapter that the run starts from is merged before a model is sharded: the policy, if the run does not train the
-      adapter, and the reference.
+      nothing, or with the adapter that the run starts from, of which there is a frozen copy.
+    - An adapter that the run starts from and does not train further is merged into policy and reference before they are
+      sharded.
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
     - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
@@ -150,8 +150,8 @@ def learner_memory(
     copied = FLOAT * count([*body.values(), *added.values()]) + value_head
     halved = HALF * count(shape.matrices.values()) if half and learners == 1 else 0
     halved_base = halved if lora_rank else 0
-    copies_reference = reference and (not lora_rank or starts_from_adapter)
-    own_reference = part(base) - halved if copies_reference else 0
+    copies_reference = reference and not lora_rank
+    own_reference = part(base) - halved if copies_reference else part(added) if reference and starts_from_adapter else 0
     of_critic = part({**body, **added}, tied=False) - halved_base + value_head
     critic_moments = moments(trained_body, tied=False) + MOMENTS * value_head
     gathered_state = moments(trained) if eight_bit else MOMENTS * FLOAT * count(trained.values())
@@ -159,7 +159,7 @@ def learner_memory(
         gathered_state += critic_moments + copied
     elif critic:
         gathered_state += MOMENTS * (FLOAT * count(trained_body.values()) + value_head) + copied
-    merges = starts_from_adapter and (not lora_rank or copies_reference)
+    merges = starts_from_adapter and not lora_rank
     several = learners > 1 and shape.in_parts and not merges
     of_all = part({**base, **added}) - halved_base
     largest = FLOAT * max(map(prod, base.values()), default=0)

@@ -94,7 +94,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         eight_bit=optimizer.moments == "8bit",
         critic=config.algorithm.critic_settings is not None,
         reference=config.needs_reference,
-        starts_from_adapter=bool(config.model.adapter) and not config.model.start_from.run,
+        starts_from_adapter=config.starts_from_adapter,
         average=config.optimizer.ema_decay > 0,
         checkpointing=optimizer.gradient_checkpointing,
         learners=cluster.learners,

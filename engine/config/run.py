@@ -82,10 +82,14 @@ class RunConfig(Section):
 
     @property
     def copies_reference(self) -> bool:
-        """Whether the reference is a second model. With LoRA it is the policy without its adapter, unless the run
-        starts from an adapter, which the reference then includes."""
-        starts_from_adapter = bool(self.model.adapter) and not self.model.start_from.run
-        return self.needs_reference and not (self.model.lora.rank and not starts_from_adapter)
+        """Whether the reference is a second model. With LoRA it is the policy without its adapter, or with the adapter
+        that the run starts from."""
+        return self.needs_reference and not self.model.lora.rank
+
+    @property
+    def starts_from_adapter(self) -> bool:
+        """A fork does not: its run's adapter is merged in the checkpoint."""
+        return bool(self.model.adapter) and not self.model.start_from.run
 
     @model_validator(mode="after")
     def _check_across_sections(self) -> RunConfig:

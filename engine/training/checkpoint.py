@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from engine.allocator import return_large_blocks
-from engine.config import LoraSection, RunConfig
+from engine.config import RunConfig
 from engine.errors import CheckpointError
 from engine.evaluation.checkpoint_model import AVERAGED, MODEL
 from engine.main_memory import MANY_PARAMETERS
@@ -158,15 +158,10 @@ def load_learner(
     if device == "cpu" and model.num_parameters() > MANY_PARAMETERS:
         return_large_blocks()
     reference = None
-    if config.copies_reference and (found is not None or config.model.lora.rank):
-        # the reference is the model the run started with, not that of the checkpoint, and has no adapter to train
-        reference, _ = load(_without_lora(config), None, device=device)
+    if config.copies_reference and found is not None:  # the model the run started with, not that of the checkpoint
+        reference, _ = load(config, None, device=device)
     learner = Learner(model, config, reference=reference, share=share)
     return tokenizer, learner, restore(found, learner) if found is not None else Progress()
-
-
-def _without_lora(config: RunConfig) -> RunConfig:
-    return config.model_copy(update={"model": config.model.model_copy(update={"lora": LoraSection()})})
 
 
 def load_policy(config: RunConfig, found: Path | None, *, device: str) -> tuple[LanguageModel, Any]:

@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,7 +31,7 @@ from engine.policies.packing import allow_packing
 from engine.rollout.batching import Batch
 from engine.training.meter import Meter
 from engine.training.optimizers import adamw
-from engine.training.reference import AdapterOff, FrozenCopy, Reference
+from engine.training.reference import AdapterOff, FrozenCopy, Reference, StartingAdapter
 from engine.training.sharding import Alone, Share, scattered, scattered_optimizer
 from engine.training.token_values import Critic, logprobs_and_entropies, tokens_per_forward
 from engine.training.weight_average import WeightAverage
@@ -65,8 +66,8 @@ class Learner:
         if self.share.size == 1:
             halve_frozen(model)
         self.reference: Reference | None = None
-        if config.needs_reference:
-            self.reference = self._reference_of(reference)
+        if config.copies_reference:
+            self.reference = self._frozen_copy(reference)
         self.critic: Critic | None = None
         self.critic_optimizer: torch.optim.Optimizer | None = None
         self.critic_settings = config.algorithm.critic_settings
@@ -78,6 +79,8 @@ class Learner:
                 trainable_parameters(self.critic), optimizer, learning_rate=self.critic_settings.learning_rate
             )
         self.share.shard_model(model)
+        if config.needs_reference and not config.copies_reference:
+            self.reference = self._adapter_at_the_start()
         self.optimizer = adamw(trainable_parameters(model), optimizer, learning_rate=optimizer.learning_rate)
         self.average = WeightAverage(model, decay=optimizer.ema_decay) if optimizer.ema_decay else None
 
@@ -86,9 +89,12 @@ class Learner:
         """Whether a model with its adapter merged can be written one weight at a time: its files have its names."""
         return keeps_names(self.model, self.config.model.versioned_path)
 
-    def _reference_of(self, model: LanguageModel | None) -> Reference:
-        if not self.config.copies_reference:
+    def _adapter_at_the_start(self) -> Reference:
+        if not self.config.starts_from_adapter:
             return AdapterOff(self.model)
+        return StartingAdapter(self.model, Path(self.config.model.adapter).expanduser())
+
+    def _frozen_copy(self, model: LanguageModel | None) -> Reference:
         if model is None:
             model = deepcopy(self.model)
         compute_in(model, self.config.optimizer.precision, float32=self.config.optimizer.float32_matmul_precision)

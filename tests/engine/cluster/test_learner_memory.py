@@ -174,14 +174,24 @@ def test_a_model_whose_files_cannot_be_read_in_parts_is_whole_in_each_learner_fi
 
 
 @pytest.mark.parametrize(
-    ("rank", "reference", "whole"), [(2, False, False), (2, True, True), (0, False, True), (0, True, True)]
+    ("rank", "reference", "whole"), [(2, False, False), (2, True, False), (0, False, True), (0, True, True)]
 )
 def test_each_of_several_learners_loads_the_whole_where_an_adapter_is_merged(
     rank: int, reference: bool, whole: bool
 ) -> None:
-    # with a rank the policy trains the adapter, and only a reference has it merged; without one the policy has
+    # with a rank the policy trains the adapter; without one it is merged into the policy and the reference
     found = of_learner(learners=3, lora_rank=rank, reference=reference, starts_from_adapter=True)
     assert (found.loading >= 4 * 236) == whole
+
+
+def test_the_reference_of_a_trained_adapter_is_the_adapter_that_the_run_starts_from() -> None:
+    # an adapter of rank 2 has 128 weights of 4 bytes; the weights under it are those of the policy
+    with_one = of_learner(lora_rank=2, reference=True, starts_from_adapter=True)
+    assert with_one.reference == 4 * 128
+    assert of_learner(lora_rank=2, reference=True).reference == 0
+    assert of_learner(lora_rank=2, starts_from_adapter=True).reference == 0
+    of_two = of_learner(lora_rank=2, reference=True, starts_from_adapter=True, learners=2)
+    assert of_two.reference == 4 * 64
 
 
 def test_what_many_learners_of_72_billion_parameters_have_of_them_fits_into_80_gib() -> None:

@@ -16,13 +16,16 @@ from engine.config import LoraSection, ModelConfig, RunConfig, build_config
 from engine.errors import ModelError
 from engine.evaluation.models import LocalModel
 from engine.inspection.inspect import inspect_model
-from engine.policies.adapter import adapted, add_adapter, merged_state, save_adapter
+from engine.policies.adapter import adapted, adapter_parameters, add_adapter, merged_state, save_adapter
 from engine.policies.adapter_files import read_adapter
 from engine.policies.meta_model import NeedsWholeLoad, meta_model
-from engine.training.checkpoint import load_learner
+from engine.training.checkpoint import load_learner, save
 from engine.training.checkpoint_settings import weight_settings
+from engine.training.checkpoint_state import LiveState, Progress
+from engine.training.reference import StartingAdapter
 from engine.training.session import EXIT_DONE, train
 from tests.engine.models import save_small_model, small_model
+from tests.engine.training.builders import made_up_batch, update
 from tests.engine.training.test_runs import run_config
 from tests.engine.zoo import save_zoo_model, zoo_model
 
@@ -89,6 +92,36 @@ def test_the_reference_is_the_model_with_the_adapter(base: Path, adapter: Path, 
     assert learner.reference is not None
     with learner.reference.model() as reference:
         torch.testing.assert_close(logits(reference), logits(learner.model), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_trained_adapter_is_compared_with_its_start_on_the_same_weights(
+    base: Path, adapter: Path, tmp_path: Path, precision: str
+) -> None:
+    optimizer = {"precision": precision, "learning_rate": 0.01, "updates_per_step": 1}
+    config = configured(base, adapter, rank=4, loss={"kl_coefficient": 0.1}, optimizer=optimizer)
+    batch = made_up_batch()
+    tokenizer, learner, _ = load_learner(config, None, device="cpu")
+    assert not config.copies_reference
+    assert isinstance(learner.reference, StartingAdapter)
+    start = learner.reference_logprobs(batch)
+    assert start is not None
+    trained = {name: weight.detach().clone() for name, weight in adapter_parameters(learner.model)}
+
+    assert update(learner, batch)["policy/kl_to_reference"] == 0  # nothing is rounded: it is the same computation
+    assert any(not torch.equal(weight, trained[name]) for name, weight in adapter_parameters(learner.model))
+    now = {name: weight.detach().clone() for name, weight in adapter_parameters(learner.model)}
+    again = learner.reference_logprobs(batch)
+    assert again is not None
+    assert torch.equal(start, again)
+    assert all(torch.equal(weight, now[name]) for name, weight in adapter_parameters(learner.model))
+    assert update(learner, batch)["policy/kl_to_reference"] > 0
+
+    saved = save(tmp_path, tokenizer, LiveState(learner, Progress(step=1)))
+    _, resumed, _ = load_learner(config, saved, device="cpu")
+    of_resumed = resumed.reference_logprobs(batch)
+    assert of_resumed is not None
+    assert torch.equal(start, of_resumed)
 
 
 def test_one_of_several_learners_reads_the_adapter_or_loads_the_whole_to_merge_it(base: Path, adapter: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from transformers import AutoModelForCausalLM
 
-from engine.policies.adapter import add_adapter
+from engine.policies.adapter import add_adapter, load_adapter
 from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training.learner import Learner
@@ -66,11 +66,15 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
 def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:
     config = learner_config(**sections)
     torch.manual_seed(0)  # an adapter begins at random, and as the same in all processes
+    adapter = Path(config.model.adapter) if config.model.adapter else None
     if share.size > 1:
-        return Learner(meta_model(str(path), device="cpu", lora=config.model.lora), config, share=share)
+        model = meta_model(str(path), device="cpu", lora=config.model.lora, adapter=adapter)
+        return Learner(model, config, share=share)
     model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa").eval()
     if config.model.lora.rank:
         add_adapter(model, config.model.lora)
+    if adapter is not None:
+        load_adapter(model, adapter)
     return Learner(model, config, share=share)
 
 

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from engine.config import LoraSection, ModelConfig
+from engine.policies.adapter import adapted, add_adapter, save_adapter
 from engine.training.sharding import Sharded
+from tests.engine.models import small_model
 from tests.engine.training.sharded_runs import STEPS, run_in
 
 pytestmark = pytest.mark.slow
@@ -38,6 +41,24 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
         torch.testing.assert_close(two["weights"][name], weight, atol=5e-5, rtol=1e-3)
     for name, weight in one["learner"].get("average", {}).items():
         torch.testing.assert_close(two["learner"]["average"][name], weight, atol=5e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_trained_adapter_is_compared_with_its_start_in_two_processes_too(tmp_path: Path, precision: str) -> None:
+    lora, model = LoraSection(rank=3), small_model()  # 3 rows split unevenly
+    add_adapter(model, lora)
+    for layer in adapted(model).values():
+        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
+    save_adapter(model, lora, tmp_path / "adapter", base=ModelConfig())
+    sections: dict[str, Any] = {
+        "model": {"lora": {"rank": 3}, "adapter": str(tmp_path / "adapter")},
+        "loss": {"kl_coefficient": 0.1},
+        "optimizer": {"precision": precision, "micro_batch_tokens": 60},
+    }
+    one, two = (run_in(size, tmp_path, **sections)["metrics"] for size in (1, 2))
+    assert one[0]["policy/kl_to_reference"] == two[0]["policy/kl_to_reference"] == 0
+    assert two[-1]["policy/kl_to_reference"] == pytest.approx(one[-1]["policy/kl_to_reference"], rel=0.05, abs=1e-4)
+    assert one[-1]["policy/kl_to_reference"] > 0
 
 
 @pytest.mark.parametrize("more", [{}, {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}}])
