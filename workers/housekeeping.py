@@ -24,13 +24,23 @@ RECENT_SECONDS = 600.0  # in which the row of a new job may not be there yet
 
 
 def run_housekeeping() -> None:
+    """What fails is logged, and the rest is done all the same."""
+    tasks = (tidy_checkpoints, remove_expired_sessions, removal.sweep, remove_orphans, empty_write_ahead_log)
+    for task in tasks:
+        try:
+            task()
+        except Exception:
+            log.exception("Housekeeping could not %s; the next round tries again", task.__name__.replace("_", " "))
+
+
+def tidy_checkpoints() -> None:
     for run in Run.objects.filter(state__in=SUPERVISED):
         drop_lost_checkpoints(run)
         release_checkpoints(run)
+
+
+def remove_expired_sessions() -> None:
     call_command("clearsessions")
-    removal.sweep()
-    remove_orphans()
-    empty_write_ahead_log()
 
 
 def release_checkpoints(run: Run) -> None:

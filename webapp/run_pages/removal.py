@@ -156,6 +156,8 @@ def _set_aside(root: Path, run_id: str) -> Path | None:
     directory, doomed = root / run_id, root / f"{DOOMED}{run_id}"
     if directory.is_symlink() or not directory.is_dir():
         return None
+    if doomed.is_dir():  # of an earlier removal that did not end: the run was restored meanwhile, and deleted again
+        shutil.rmtree(doomed)
     directory.rename(doomed)
     return doomed
 
