@@ -18,6 +18,8 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# the same engine without the windows and toolbars of a browser, which are drawn even if nobody sees them
+HEADLESS = shutil.which("chromium-headless-shell") or CHROMIUM
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -60,7 +62,7 @@ def _browser() -> Browser:
 @functools.cache
 def _address() -> str:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as settings:
-        json.dump({"executablePath": CHROMIUM, "args": FLAGS}, settings)
+        json.dump({"executablePath": HEADLESS, "args": FLAGS}, settings)
         settings.flush()
         command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
         server = subprocess.Popen(
