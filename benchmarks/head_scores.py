@@ -37,7 +37,7 @@ from torch import Tensor, nn
 
 from benchmarks.scaling.memory_case import reset_high_water_mark, resident
 from engine.allocator import return_large_blocks
-from engine.cluster.compilers import compiler_installed
+from engine.compilers import missing_compiler
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH, VOCABULARY = 896, 151_936
@@ -170,7 +170,7 @@ def main() -> int:
 
 def missing(way: str) -> str:
     """Why it cannot be measured here."""
-    if way == "compiled" and not compiler_installed():
+    if way == "compiled" and missing_compiler("cpu"):
         return "It needs a C++ compiler."
     if way == "verl_fused" and not installed("verl") and python_of(way) == sys.executable:
         return "It needs verl: make setup-verl."

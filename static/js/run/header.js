@@ -38,7 +38,8 @@ export function showState(state, store) {
 
 /** @param {RunState} state */
 function showAttention(state) {
-  const panel = byId("needs-attention");
+  const panel = document.getElementById("needs-attention"); // of runs that are trained here
+  if (!panel) return;
   panel.hidden = state.shown_as !== "needs_attention";
   if (!panel.hidden) showText(byId("attention-reason"), state.reason);
 }

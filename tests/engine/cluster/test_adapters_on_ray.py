@@ -31,7 +31,7 @@ def adapter(tmp_path: Path) -> Path:
     return tmp_path / "adapter"
 
 
-def test_a_run_of_two_steps_trains_the_adapter_further(adapter: Path, tmp_path: Path) -> None:
+def test_a_run_of_two_steps_trains_the_adapter_further(adapter: Path, tmp_path: Path, ray_address: str) -> None:
     targets = read_adapter(str(adapter)).targets
     config = ray_config(
         steps=2,
@@ -39,7 +39,7 @@ def test_a_run_of_two_steps_trains_the_adapter_further(adapter: Path, tmp_path: 
         model={"adapter": str(adapter), "lora": {"rank": 4, "alpha": 8.0, "targets": targets}},
         loss={"kl_coefficient": 0.1},
     )
-    complete(config, tmp_path / "run")
+    complete(config, tmp_path / "run", RAY_ADDRESS=ray_address)
     steps = [event for event in events(tmp_path / "run") if isinstance(event, StepCompleted)]
     assert [event.step for event in steps] == [1, 2]
     kl = [event.metrics["policy/kl_to_reference"] for event in steps]

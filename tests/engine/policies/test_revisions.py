@@ -93,7 +93,8 @@ def test_a_revision_that_is_no_name_of_one_is_refused(revision: str) -> None:
 
 
 def test_a_path_with_a_revision_in_it_is_refused_with_the_two_fields_to_set() -> None:
-    with pytest.raises(ConfigError, match=r"model\.path: .* Set path to 'lab/agent' and revision to 'v1\.0'\."):
+    both = r"model\.path: .* Set path to 'lab/agent' and revision to 'v1\.0'; .*set path to '\./lab/agent@v1\.0'\."
+    with pytest.raises(ConfigError, match=both):
         build_config({"model": {"path": "lab/agent@v1.0"}})
 
 
