@@ -77,8 +77,9 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
         archived: bool = False,
         limit: int | None = None,
     ) -> Iterator[Run]:
-        """Newest first, or sorted by a column or metric, such as `-best:rollout/success`, page by page; `limit` is the
-        most runs in all."""
+        """Newest first, or sorted by a column or metric, such as `-best:rollout/success`, page by page. `q` has
+        words that are each in a run's name, project, notes, tags, environment, preset or model; `limit` is the most
+        runs in all."""
         after, left = None, limit
         while left is None or left > 0:
             at_once = RUNS_AT_ONCE if left is None else min(left, RUNS_AT_ONCE)

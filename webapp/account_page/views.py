@@ -64,8 +64,8 @@ def _end(request: HttpRequest, user: User) -> HttpResponse:
 
 @transaction.atomic
 def _end_others(request: HttpRequest, user: User) -> HttpResponse:
-    ended = end_others(user, request.session.session_key)
-    record_of(user, user, "end_sessions", sessions=ended)
+    if ended := end_others(user, request.session.session_key):
+        record_of(user, user, "end_sessions", sessions=ended)
     messages.success(request, f"{ended} other session{' was' if ended == 1 else 's were'} ended.")
     return redirect("account:page")
 

@@ -12,7 +12,7 @@ from peft import PeftModel
 from safetensors.torch import load_file, save_file
 
 from engine.cluster.checks import Machine, check_machine
-from engine.config import LoraSection, ModelConfig, RunConfig, build_config
+from engine.config import LoraSection, ModelConfig, build_config
 from engine.errors import ModelError
 from engine.evaluation.models import LocalModel
 from engine.inspection.inspect import inspect_model
@@ -24,12 +24,11 @@ from engine.training.checkpoint_settings import weight_settings
 from engine.training.checkpoint_state import LiveState, Progress
 from engine.training.reference import StartingAdapter
 from engine.training.session import EXIT_DONE, train
+from tests.engine.adapters import LORA, configured, save_small_adapter
 from tests.engine.models import save_small_model, small_model
 from tests.engine.training.builders import made_up_batch, update
-from tests.engine.training.test_runs import run_config
 from tests.engine.zoo import save_zoo_model, zoo_model
 
-LORA = LoraSection(rank=4, alpha=8.0)
 BIG = Machine(gpus=(), memory=10**12)
 
 
@@ -40,18 +39,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def adapter(tmp_path: Path) -> Path:
-    """With an update that is not 0."""
-    model = small_model()
-    add_adapter(model, LORA)
-    for layer in adapted(model).values():
-        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
-    save_adapter(model, LORA, tmp_path / "adapter", base=ModelConfig(path="lab/base"))
-    return tmp_path / "adapter"
-
-
-def configured(base: Path, adapter: Path, *, rank: int, **changes: Any) -> RunConfig:
-    lora = {"rank": rank, "alpha": 8.0}
-    return run_config(base, model={"path": str(base), "adapter": str(adapter), "lora": lora}, **changes)
+    return save_small_adapter(tmp_path / "adapter")
 
 
 @torch.no_grad()

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from engine.config import LoraSection, ModelConfig, RunConfig
-from engine.policies.adapter import adapted, add_adapter, save_adapter
+from engine.config import RunConfig
 from engine.starting_adapter import given_adapter, pin_adapter, with_pinned_adapter
 from engine.training.checkpoint_settings import weight_settings
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
-from tests.engine.models import save_small_model, small_model
-from tests.engine.training.test_runs import events_of, run_config
-
-LORA = LoraSection(rank=4, alpha=8.0)
+from tests.engine.adapters import configured, save_small_adapter
+from tests.engine.models import save_small_model
+from tests.engine.training.test_runs import events_of
 
 
 @pytest.fixture
@@ -28,17 +25,7 @@ def base(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def adapter(tmp_path: Path) -> Path:
-    model = small_model()
-    add_adapter(model, LORA)
-    for layer in adapted(model).values():
-        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
-    save_adapter(model, LORA, tmp_path / "adapter", base=ModelConfig(path="lab/base"))
-    return tmp_path / "adapter"
-
-
-def configured(base: Path, adapter: Path | str, *, rank: int = 4, **changes: Any) -> RunConfig:
-    lora = {"rank": rank, "alpha": 8.0}
-    return run_config(base, model={"path": str(base), "adapter": str(adapter), "lora": lora}, **changes)
+    return save_small_adapter(tmp_path / "adapter")
 
 
 def test_a_copy_stands_for_the_adapter_that_the_configuration_gives(base: Path, adapter: Path, tmp_path: Path) -> None:

@@ -65,7 +65,8 @@ def test_a_password_that_is_reset(ada: User) -> None:
 
 def test_sessions_that_are_ended_and_an_address_that_is_changed(browser: Client, ada: User) -> None:
     Client().force_login(ada)
-    browser.post("/account/", {"action": "end_others"})
+    for _ in range(2):  # the second time there is none to end
+        browser.post("/account/", {"action": "end_others"})
     browser.post("/account/", {"action": "email", "email": "ada@example.com", "password": OLD})
     assert found(ada) == [
         ("ada", "ended other sessions", "sessions 1"),
