@@ -39,7 +39,6 @@ from engine.policies.model_shape import ModelShape
 
 RESULTS = Path("docs/scaling/memory.jsonl")
 LORA_RANK = 32
-RESPONSE = 64  # as benchmarks.gpu.learner makes up its batches: every second stretch of as many tokens is sampled
 SPARE = 3 * 1024**3  # left to other programs
 LIMIT_SECONDS = 1800
 

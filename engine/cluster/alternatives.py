@@ -9,6 +9,7 @@ from typing import Any
 from engine.cluster.byte_units import format_bytes
 from engine.cluster.eight_bits import eight_bits_installed
 from engine.config import RunConfig, build_config, set_field
+from engine.config.learning import ON_A_CPU, ON_A_GPU
 from engine.errors import ConfigError
 
 LORA_RANK = 64
@@ -44,24 +45,32 @@ class Alternative:
 Plan = Callable[[RunConfig], Need | None]  # None for a configuration that cannot run for another reason
 
 
-def alternatives(config: RunConfig, room: int, need: Plan) -> list[Alternative]:
+def alternatives(config: RunConfig, room: int, need: Plan, *, gpu: bool) -> list[Alternative]:
     """Single changes after which `config` fits into `room` bytes by the plan `need`; where there is none, several
-    changes together. Empty if not even all of them are enough."""
-    single = [found for changes in _single(config) if (found := _tried(config, changes, room, need))]
+    changes together. Empty if not even all of them are enough. `gpu`: whether the run trains on one."""
+    kinds = _kinds(config, gpu=gpu)
+    single = [found for kind in kinds for changes in kind if (found := _tried(config, changes, room, need))]
     if fitting := list(_smallest_steps(single)):
         return fitting
     together: Changes = {}
-    for kind in _kinds(config):
+    for kind in kinds:
         tried = [found for changes in kind if (found := _tried(config, {**together, **changes}, room, need))]
         if fits := next((one for one in tried if one.enough), None):
-            return [_mildest(config, fits, room, need)]
+            return [_mildest(config, fits, room, need, kinds)]
         together = tried[-1].changes if tried else together
     return []
 
 
-def _mildest(config: RunConfig, found: Alternative, room: int, need: Plan) -> Alternative:
+def what_would_fit(found: list[Alternative]) -> str:
+    """The changes as one sentence."""
+    if not found:
+        return "No change of its settings makes it fit: use a smaller model, or more learners with the ray backend."
+    return f"It fits with {'; or with '.join(map(str, found))}."
+
+
+def _mildest(config: RunConfig, found: Alternative, room: int, need: Plan, kinds: list[list[Changes]]) -> Alternative:
     """The same without what is not needed, and with the smallest change of each field that is."""
-    for kind in _kinds(config):
+    for kind in kinds:
         others = {name: value for name, value in found.changes.items() if name not in kind[0]}
         if len(others) == len(found.changes):
             continue
@@ -91,18 +100,15 @@ def _tried(config: RunConfig, changes: Changes, room: int, need: Plan) -> Altern
     return Alternative(changes=changes, needs=needs.total, enough=needs.total <= room) if needs else None
 
 
-def _single(config: RunConfig) -> Iterator[Changes]:
-    for kind in _kinds(config):
-        yield from kind
-
-
-def _kinds(config: RunConfig) -> list[list[Changes]]:
+def _kinds(config: RunConfig, *, gpu: bool) -> list[list[Changes]]:
     """Changes that take memory off, those that cost least first; each kind from the smallest change to the largest."""
     optimizer, cluster, evaluation = config.optimizer, config.cluster, config.evaluation
     found: list[list[Changes]] = []
+    if config.diagnostics.gradients_every:
+        found.append([{"diagnostics.gradients_every": 0}])
     if not optimizer.gradient_checkpointing:
         found.append([{"optimizer.gradient_checkpointing": True}])
-    at_once = optimizer.micro_batch_tokens or max(FEWER_TOKENS) * 2
+    at_once = optimizer.micro_batch_tokens or (ON_A_GPU if gpu else ON_A_CPU)
     found.append([{"optimizer.micro_batch_tokens": tokens} for tokens in FEWER_TOKENS if tokens < at_once])
     if config.backend == "local" or cluster.sampler == "torch":
         rows = config.rollout.rows_at_once or max(_trajectories(config), evaluation.episodes, evaluation.final_episodes)

@@ -7,7 +7,7 @@ from math import prod
 
 from engine.policies.model_shape import Sizes
 
-FLOAT, HALF = 4, 2  # bytes
+FLOAT, HALF, INDEX = 4, 2, 8  # bytes
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 PROCESS_BYTES = 490 * 1024**2  # Python, PyTorch, transformers and peft on a CPU, before any weight; measured
 LIBRARIES = "Python and its libraries"

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import psutil
 
-from engine.cluster.alternatives import Alternative, Need, alternatives
+from engine.cluster.alternatives import Alternative, Need, alternatives, what_would_fit
 from engine.cluster.byte_units import format_bytes
 from engine.cluster.eight_bits import eight_bits_installed
 from engine.cluster.forward_tokens import Planned, fitting_tokens, with_tokens
@@ -91,9 +91,9 @@ def check_local(config: RunConfig, machine: Machine) -> Findings:
     fewer = _fewer_tokens(config, partial(estimate_local, shape=shape, gpu=gpu), memory.tokens, room)
     if fewer is not None and fewer.total <= room:
         found.memory = fewer
-        found.warnings.append(_takes_fewer(fewer, memory, where, room))
+        found.warnings.append(_takes_fewer(fewer, memory, f"{where} has {format_bytes(room)}"))
         return found
-    found.alternatives = alternatives(config, room, lambda other: _local_need(other, shape, gpu=gpu))
+    found.alternatives = alternatives(config, room, lambda other: _local_need(other, shape, gpu=gpu), gpu=gpu)
     if memory.certain > room:
         found.problems["model.path"] = (
             f"The run needs at least {format_bytes(memory.certain)}, and {where} has {format_bytes(room)}: weights, "
@@ -116,23 +116,17 @@ def _fewer_tokens(config: RunConfig, plan: Callable[[RunConfig], P], usual: int,
     return fewer if fewer.learner.total <= room else None
 
 
-def _takes_fewer(fewer: Planned, usual: Planned, where: str, room: int) -> str:
+def _takes_fewer(fewer: Planned, usual: Planned, has: str) -> str:
+    """`has`: what has how much room, as in "a GPU has 80.0 GiB"."""
     return (
         f"{fewer.tokens:,} tokens go through the model at once, since with {usual.tokens:,} training may need "
-        f"{format_bytes(usual.learner.total)}, and {where} has {format_bytes(room)}. Results are the same."
+        f"{format_bytes(usual.learner.total)}, and {has}. Results are the same."
     )
 
 
 def _local_need(config: RunConfig, shape: ModelShape, *, gpu: bool) -> Need:
     memory = estimate_local(config, shape, gpu=gpu)
     return Need(certain=memory.certain, total=memory.total)
-
-
-def what_would_fit(found: list[Alternative]) -> str:
-    """The changes as one sentence."""
-    if not found:
-        return "No change of its settings makes it fit: use a smaller model, or more learners with the ray backend."
-    return f"It fits with {'; or with '.join(map(str, found))}."
 
 
 def check_cluster(config: RunConfig, machine: Machine | None) -> Findings:
@@ -296,7 +290,7 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
             f"{memory.rows:,}; the others are queued."
         )
     elif sampler.total > room:
-        found.alternatives = alternatives(config, room, lambda other: _sampler_need(other, shape))
+        found.alternatives = alternatives(config, room, lambda other: _sampler_need(other, shape), gpu=True)
         found.warnings.append(
             f"A sampler may need up to {format_bytes(sampler.total)}, and a GPU has {format_bytes(room)}: "
             f"{format_bytes(sampler.cache)} for the cache of {memory.rows:,} trajectories of {memory.context:,} "
@@ -304,36 +298,37 @@ def _check_gpu(found: Findings, config: RunConfig, shape: ModelShape, memory: Me
         )
     left = gpu - held_beside(config, memory)
     if learner.total > left:
+        has = f"a GPU has {format_bytes(gpu)}"
+        if left < gpu:
+            has = f"a GPU of {format_bytes(gpu)} has {format_bytes(max(0, left))} left beside the sampler"
         fewer = _fewer_tokens(config, partial(estimate, shape=shape, gpu=True), memory.tokens, left)
         if fewer is not None:
             found.memory = fewer
-            found.warnings.append(_takes_fewer(fewer, memory, "a GPU", left))
+            found.warnings.append(_takes_fewer(fewer, memory, has))
         else:
             of_the_sampler = found.alternatives
-            found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape))
-            _report_learner(found, memory, left)
+            found.alternatives = alternatives(config, gpu, lambda other: _learner_need(other, shape), gpu=True)
+            _report_learner(found, memory, left, has)
             found.alternatives = [*of_the_sampler, *found.alternatives]
     if cluster.placement == "colocated" and "cluster.memory_share" not in found.problems:
         _check_shared_gpu(found, memory, gpu=gpu, room=room if vllm else sampler.certain)
 
 
-def _report_learner(found: Findings, memory: MemoryEstimate, gpu: int) -> None:
+def _report_learner(found: Findings, memory: MemoryEstimate, room: int, has: str) -> None:
+    """`has` says what has `room` bytes, as in `_takes_fewer`."""
     learner, fits = memory.learner, what_would_fit(found.alternatives)
-    if learner.certain <= gpu:
+    if learner.certain <= room:
         found.warnings.append(
-            f"A learner may need up to {format_bytes(learner.total)}, with {memory.tokens:,} tokens at once, and a GPU "
-            f"has {format_bytes(gpu)}. {fits}"
+            f"A learner may need up to {format_bytes(learner.total)}, with {memory.tokens:,} tokens at once, and "
+            f"{has}. {fits}"
         )
         return
     loaded_whole = memory.learners > 1 and learner.loading == learner.certain
-    found.problems["cluster.learners"] = (
-        f"A learner needs at least {format_bytes(learner.certain)}, and a GPU has {format_bytes(gpu)}: "
-        + (
-            "its files cannot be read in parts, so each learner loads the whole model, and reference and critic if "
-            "there are any, before they are sharded. Save it as safetensors, or use a smaller model."
-            if loaded_whole
-            else f"weights, gradients and the optimiser. {fits}"
-        )
+    found.problems["cluster.learners"] = f"A learner needs at least {format_bytes(learner.certain)}, and {has}: " + (
+        "its files cannot be read in parts, so each learner loads the whole model, and reference and critic if "
+        "there are any, before they are sharded. Save it as safetensors, or use a smaller model."
+        if loaded_whole
+        else f"weights, gradients and the optimiser. {fits}"
     )
 
 
@@ -369,9 +364,9 @@ def _check_own_memory(found: Findings, config: RunConfig, shape: ModelShape, ava
     fewer = _fewer_tokens(config, partial(estimate, shape=shape, gpu=False), memory.tokens, room)
     if fewer is not None:
         found.memory = fewer
-        found.warnings.append(_takes_fewer(fewer, memory, "each learner", room))
+        found.warnings.append(_takes_fewer(fewer, memory, f"each learner has {format_bytes(room)}"))
         return
-    found.alternatives = alternatives(config, available, lambda other: _need_of_all(other, shape))
+    found.alternatives = alternatives(config, available, lambda other: _need_of_all(other, shape), gpu=False)
     fits = what_would_fit(found.alternatives)
     if need.certain > available:
         found.problems["cluster.learners"] = (

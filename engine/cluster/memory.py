@@ -1,8 +1,8 @@
 """The memory that one sampler and one learner need on a device, calculated before anything is loaded.
 
 Weights, gradients and the optimiser's state are exact for a model whose safetensors are on this machine. Activations
-follow from what autograd saves of a gated decoder (`engine.cluster.activation_memory`); they and vLLM's working memory
-are estimates. No torch and no Ray: the launch form uses it.
+follow from what autograd saves of each layer (`engine.cluster.layer_memory`); they and vLLM's working memory are
+estimates. No torch and no Ray: the launch form uses it.
 
 Not counted: the CUDA context and libraries (about half a GiB of each process), CUDA graphs, fragmentation, and
 attention that keeps its scores, as PyTorch does in float32 on a GPU where queries outnumber keys.
@@ -10,6 +10,7 @@ attention that keeps its scores, as PyTorch does in float32 on a GPU where queri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.cluster.byte_units import PROCESS_BYTES, format_bytes, listed
@@ -17,6 +18,8 @@ from engine.cluster.learner_memory import LearnerMemory, learner_memory
 from engine.cluster.sampler_memory import SamplerMemory, torch_memory, vllm_memory
 from engine.config import RunConfig
 from engine.config.learning import ON_A_CPU, ON_A_GPU
+from engine.errors import ModelError
+from engine.policies.adapter_files import read_adapter
 from engine.policies.model_shape import ModelShape
 
 ASLEEP = 2**30  # bytes of a sleeping vLLM process on its GPU, rounded up
@@ -83,7 +86,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         held_out = min(held_out, config.evaluation.episodes_at_once or held_out)
         rows = max(rows, -(-held_out // cluster.samplers))
         rows = min(rows, rollout.rows_at_once or rows)
-        sampler = torch_memory(shape, context=context, rows=rows, half=half)
+        sampler = torch_memory(shape, context=context, rows=rows, turn=-(-longest // turns), half=half)
     learner = learner_memory(
         shape,
         tokens=tokens,
@@ -91,6 +94,7 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         half=half,
         lora_rank=config.model.lora.rank,
         lora_targets=config.model.lora.targets,
+        lora_ranks=_ranks_of(config),
         eight_bit=optimizer.moments == "8bit",
         critic=config.algorithm.critic_settings is not None,
         reference=config.needs_reference,
@@ -101,7 +105,10 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         gpu=gpu,
         sends_weights=config.backend == "ray" and _by_object_store(config, gpu=gpu),
         background=config.checkpoint.background,
+        loss_terms=_decomposed_terms(config),
         process=process,
+        context=longest,
+        packing=optimizer.packing,
     )
     return MemoryEstimate(
         sampler=replace(sampler, process=process),
@@ -113,6 +120,24 @@ def estimate(config: RunConfig, shape: ModelShape, *, gpu: bool) -> MemoryEstima
         context=context,
         gpu=gpu,
     )
+
+
+def _decomposed_terms(config: RunConfig) -> int:
+    """Terms of the loss whose gradients are decomposed: that of the task, and entropy and KL if they have one."""
+    if not config.diagnostics.gradients_every:
+        return 0
+    return 1 + (config.loss.entropy_coefficient != 0) + (config.loss.kl_coefficient != 0)
+
+
+def _ranks_of(config: RunConfig) -> Mapping[str, int] | None:
+    """Of the layers of the adapter that the run trains further; None without one. A directory that has none is reported
+    by the checks."""
+    if not config.starts_from_adapter or not config.model.lora.rank:
+        return None
+    try:
+        return read_adapter(config.model.adapter).ranks
+    except ModelError:
+        return None
 
 
 def held_beside(config: RunConfig, memory: MemoryEstimate) -> int:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
+from engine.config.sampling import CACHE_COLUMNS, PREFILL_TOKENS, VLLM_CPU_BATCH, VLLM_CPU_BLOCK
 from engine.policies.model_shape import ModelShape
 
-CPU_BLOCK = 32  # tokens of a block of vLLM's cache on a CPU
-VLLM_BATCH = 2048  # tokens of one forward pass, vLLM's default
-CACHE_COLUMNS = 128  # by which the cache of our own sampler grows
-PREFILL_TOKENS = 16384
+VLLM_GPU_BATCH = 2048  # tokens of one forward pass, vLLM's default
 ROUNDED = "matrices in bfloat16"
 
 
@@ -58,29 +56,46 @@ def vllm_memory(
     size = HALF if half else FLOAT
     kv_heads = max(1, shape.kv_heads // tensor_parallel)
     token = 2 * shape.layers * kv_heads * shape.head_size * size
-    blocks = -(-context // CPU_BLOCK)
-    batch = VLLM_BATCH if gpu else max(context, 2 * VLLM_BATCH, rows)
+    blocks = -(-context // VLLM_CPU_BLOCK)
+    batch = VLLM_GPU_BATCH if gpu else max(context, VLLM_CPU_BATCH, rows)
     wide = 6 * shape.hidden + 4 * -(-shape.intermediate // tensor_parallel)
     return SamplerMemory(
         weights=-(-shape.parameters // tensor_parallel) * size,
-        cache=(rows * blocks + 1) * CPU_BLOCK * token,
+        cache=(rows * blocks + 1) * VLLM_CPU_BLOCK * token,
         work=batch * wide * size + 3 * rows * shape.vocabulary * FLOAT,
         sequence=context * token,
     )
 
 
-def torch_memory(shape: ModelShape, *, context: int, rows: int, half: bool = False) -> SamplerMemory:
+def torch_memory(shape: ModelShape, *, context: int, rows: int, turn: int = 0, half: bool = False) -> SamplerMemory:
     """Our own sampler, with weights in float32: a cache for all `rows`, extended by 128 tokens at a time, and for each
     row the logits, log-probabilities and probabilities of the vocabulary and their cumulative sum in double precision.
-    If it computes in bfloat16 (`half`), the cache is in that too, and a rollout has a rounded copy of each matrix
-    (`engine.policies.rounded_weights`)."""
+    A prefill of long prompts takes most in a feed-forward, one of the `turn` tokens that follow a long context in
+    attention. If it computes in bfloat16 (`half`), the cache is in that too, and a rollout has a rounded copy of each
+    matrix (`engine.policies.rounded_weights`)."""
     token = 2 * shape.layers * shape.kv_heads * shape.head_size * (HALF if half else FLOAT)
     columns = -(-context // CACHE_COLUMNS) * CACHE_COLUMNS
     wide = 6 * shape.hidden + 4 * shape.intermediate
+    feeding_forward = min(PREFILL_TOKENS, rows * context) * wide * FLOAT
+    attending = attention_work(shape, context=context, rows=rows, turn=turn or context, half=half)
     return SamplerMemory(
         weights=shape.parameters * FLOAT,
         cache=rows * columns * token,
-        work=min(PREFILL_TOKENS, rows * context) * wide * FLOAT + rows * shape.vocabulary * (3 * FLOAT + 8),
+        work=max(feeding_forward, attending) + rows * shape.vocabulary * (3 * FLOAT + 8),
         sequence=columns * token,
-        rounded=HALF * count(shape.matrices.values()) if half else 0,
+        rounded=HALF * count(shape.linear.values()) if half else 0,
     )
+
+
+def attention_work(shape: ModelShape, *, context: int, rows: int, turn: int, half: bool = False) -> int:
+    """What one layer of our own sampler takes to prefill `turn` tokens of each row at the end of `context`.
+
+    Since there is a mask, keys and values are repeated for each query head that shares them; they are copied before,
+    as other rows may decode meanwhile. The mask has a byte and a number for each new token and column. Besides, six
+    numbers of the hidden size for each new token.
+    """
+    size = HALF if half else FLOAT
+    repeated = shape.heads if shape.heads > shape.kv_heads else 0
+    new = min(PREFILL_TOKENS, rows * turn)
+    columns = 2 * (repeated + shape.kv_heads) * shape.head_size * size
+    return rows * context * columns + new * (context * (1 + size) + 6 * shape.hidden * FLOAT)

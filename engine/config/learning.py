@@ -14,6 +14,7 @@ from engine.section import Section
 ON_A_CPU = 2048  # activations stay in its caches: an update takes 0.79 times as long as with 8192
 ON_A_GPU = 16384
 LOGITS_AT_ONCE = 1 << 25  # numbers: 128 MiB in float32
+MAX_PADDING = 1.25  # attention pads the sequences of a pack to at most this many times their length
 
 
 class LossConfig(Section):

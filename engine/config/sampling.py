@@ -14,6 +14,11 @@ from engine.revisions import HUB_ID, REVISION, versioned, without_revision
 from engine.rollout.context_windows import ContextWindow, FullContext
 from engine.section import Section
 
+PREFILL_TOKENS = 16384  # of prompts that our own sampler reads in one forward pass, or one prompt if that is longer
+CACHE_COLUMNS = 128  # by which its key-value cache grows
+VLLM_CPU_BLOCK = 32  # tokens; the prefix cache reuses whole blocks, and vLLM's default of 128 is longer than a turn
+VLLM_CPU_BATCH = 4096  # tokens of one forward pass
+
 
 class EnvironmentLimits(Section):
     """What one call of an environment may take. Beyond it the trajectory ends with a fault."""

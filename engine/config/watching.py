@@ -43,7 +43,8 @@ class DiagnosticsConfig(Section):
         ge=0,
         le=10_000,
         description="Steps between gradient decompositions (task, entropy and KL by reward std). 0 turns them off. "
-        "Each costs about three updates.",
+        "Each takes the time of about three updates, and holds a gradient of each term besides, with 4 bytes per "
+        "trained weight.",
     )
     gradient_buckets: int = Field(
         6, ge=1, le=64, description="Buckets of groups, by the standard deviation of their returns."

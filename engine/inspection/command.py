@@ -25,12 +25,12 @@ def inspect_main(argv: list[str]) -> int:
     parser.add_argument("--revision", default="", help="branch, tag or commit of a hub id (default: main)")
     parser.add_argument("--adapter", default="", help="directory of a LoRA adapter in peft's format")
     parser.add_argument("--chat-template", type=Path, help="file with a template to use instead of the model's own")
-    parser.add_argument("--gpu", action="store_true", help="memory on a GPU")
+    parser.add_argument("--gpu", action="store_true", help="memory on a GPU, also where this machine has none")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
     template = options.chat_template.read_text() if options.chat_template else ""
     path = versioned(options.path, options.revision)
-    report = inspect_model(path, adapter=options.adapter, chat_template=template, gpu=options.gpu)
+    report = inspect_model(path, adapter=options.adapter, chat_template=template, gpu=options.gpu or None)
     sys.stdout.write(json.dumps(asdict(report), indent=1) + "\n" if options.json else "\n".join(lines(report)) + "\n")
     return 1 if report.problems else 0
 
@@ -41,9 +41,11 @@ def lines(report: ModelReport) -> Iterator[str]:
         yield f"  cannot be used: {problem}"
     if not report.parameters:
         return
-    yield f"  {report.architecture}, {report.parameters:,} parameters in {format_bytes(report.bytes_of_files)} of files"
+    whole = "" if report.read_in_parts else ", loaded whole by each learner"
+    files = f"{format_bytes(report.bytes_of_files)} of files{whole}"
+    yield f"  {report.architecture}, {report.parameters:,} parameters in {files}"
     yield (
-        f"  {report.layers} layers of {report.hidden:,}, {report.heads} heads ({report.kv_heads} of keys and values), "
+        f"  {report.layers} layers, hidden size {report.hidden:,}, {report.heads} heads ({report.kv_heads} key-value), "
         f"vocabulary {report.vocabulary:,}{', tied to the embedding' if report.tied else ''}"
     )
     yield f"  context {report.context:,} tokens, {' and '.join(report.attention)}" if report.attention else ""
@@ -60,6 +62,7 @@ def lines(report: ModelReport) -> Iterator[str]:
     if report.template:
         stops = ", ".join(map(repr, report.template.stops))
         yield f"  turns end with {report.template.turn_end!r}; responses at {stops}"
+        yield f"  special tokens: {', '.join(map(repr, report.template.special))}"
         if not report.template.system_role:
             yield "  no system role: the system prompt is part of the first user message"
         if report.template.opens_thought:

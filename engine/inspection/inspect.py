@@ -6,23 +6,28 @@ from dataclasses import replace
 from typing import Any
 
 from engine.cluster.local_memory import estimate_local
+from engine.cluster.resources import local_gpu_memory
 from engine.config import EnvironmentConfig, build_config
 from engine.errors import ModelError
 from engine.inspection.report import AdapterReport, MemoryReport, ModelReport, TemplateReport
 from engine.policies.adapter_files import AdapterFiles, misfits, read_adapter
 from engine.policies.attention_masks import attention_kinds
 from engine.policies.loading import load_tokenizer, stop_token_ids_of
-from engine.policies.model_paths import check_model_path, model_revision, model_source, split_path
+from engine.policies.model_config import model_config
+from engine.policies.model_paths import check_model_path, split_path
 from engine.policies.model_shape import ModelShape, folder_of, model_shape
 from engine.policies.vllm_models import unsupported_by_vllm
 from engine.rollout.context_manager import ContextManager
 from engine.rollout.prompts import first_prompt
+from engine.sized_defaults import with_sized_defaults
 
 EXAMPLE = {"kind": "frozen_lake"}
 WAYS: dict[str, dict[str, Any]] = {
-    "All weights, float32": {"optimizer": {"precision": "float32"}},
+    "All weights, float32": {
+        "optimizer": {"precision": "float32", "gradient_checkpointing": False}, "model": {"lora": {"rank": 0}},
+    },
     "All weights, bfloat16 and gradient checkpointing": {
-        "optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}
+        "optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}, "model": {"lora": {"rank": 0}},
     },
     "LoRA of rank 16, bfloat16 and gradient checkpointing": {
         "optimizer": {"precision": "bfloat16", "gradient_checkpointing": True}, "model": {"lora": {"rank": 16}},
@@ -30,16 +35,18 @@ WAYS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def inspect_model(path: str, *, adapter: str = "", chat_template: str = "", gpu: bool = False) -> ModelReport:
+def inspect_model(path: str, *, adapter: str = "", chat_template: str = "", gpu: bool | None = None) -> ModelReport:
     """What is known of the model at `path`, a directory, a hub id (`organisation/model@revision` for one of its
-    revisions) or a name of a bundled one; with the LoRA adapter in the directory `adapter`."""
+    revisions) or a name of a bundled one; with the LoRA adapter in the directory `adapter`. `gpu`: whether memory is
+    that of a GPU, by default where this machine has one."""
     found = ModelReport(path=path)
     try:
         check_model_path(path)
         shape = model_shape(path)
     except ModelError as error:
         return replace(found, problems=[str(error)])
-    found = replace(_of_shape(found, shape), memory=_memory(path, shape, gpu=gpu))
+    on_gpu = bool(local_gpu_memory()) if gpu is None else gpu
+    found = replace(_of_shape(found, shape), memory=_memory(path, shape, gpu=on_gpu))
     problems: list[str] = []
     try:
         found = replace(found, attention=_attention(path))
@@ -93,10 +100,8 @@ def _of_shape(found: ModelReport, shape: ModelShape) -> ModelReport:
 
 
 def _attention(path: str) -> list[str]:
-    from transformers import AutoConfig
-
     try:
-        config = AutoConfig.from_pretrained(model_source(path), revision=model_revision(path), trust_remote_code=False)
+        config = model_config(path)
     except (ValueError, OSError, KeyError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(f"transformers does not know this model: {first}", remedy="Use another model.") from error
@@ -122,11 +127,12 @@ def _template(path: str, chat_template: str) -> TemplateReport:
 
 
 def _memory(path: str, shape: ModelShape, *, gpu: bool) -> list[MemoryReport]:
-    """For the default rollout; what a run of one's own needs is on its form."""
+    """With the defaults for the model's size, as the form of a run has them at first."""
     source, revision = split_path(path)
-    model = {"path": source, "revision": revision}
-    configs = {title: build_config({**way, "model": {**model, **way.get("model", {})}}) for title, way in WAYS.items()}
-    return [
-        MemoryReport(title=title, sentences=estimate_local(config, shape, gpu=gpu).sentences())
-        for title, config in configs.items()
-    ]
+    found = []
+    for title, way in WAYS.items():
+        written = {**way, "model": {"path": source, "revision": revision, **way["model"]}}
+        config = build_config(with_sized_defaults(written, build_config(written))[0])
+        sentences = estimate_local(config, shape, gpu=gpu).sentences()
+        found.append(MemoryReport(title=title, sentences=sentences))
+    return found

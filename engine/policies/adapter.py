@@ -22,6 +22,7 @@ from torch.func import functional_call
 from engine.config import LoraSection, ModelConfig
 from engine.errors import ModelError
 from engine.policies.adapter_files import PREFIX, WEIGHTS, read_adapter
+from engine.policies.linear_layers import is_linear
 from engine.policies.loading import LanguageModel
 from engine.policies.lora_targets import ALL, names_of, names_without_a_layer
 
@@ -60,17 +61,18 @@ def add_adapter(model: LanguageModel, lora: LoraSection, *, ranks: Mapping[str, 
 
 
 def _check_targets(model: LanguageModel, lora: LoraSection) -> None:
-    """peft itself refuses names only if no layer has any of them."""
-    unknown = names_without_a_layer([name for name, _ in model.named_modules()], lora.targets)
+    """peft itself refuses names only if no layer has any of them, and adapts the routers of experts."""
+    linear = [name for name, part in model.named_modules() if is_linear(part)]
+    unknown = names_without_a_layer(linear, lora.targets)
     if unknown:
         raise ModelError(
-            f"model.lora.targets names {', '.join(unknown)}, and {type(model).__name__} has no such layer.",
+            f"model.lora.targets names {', '.join(unknown)}, and {type(model).__name__} has no such linear layer.",
             remedy=_known_targets(model),
         )
 
 
 def _check_layers(model: LanguageModel, layers: Collection[str]) -> None:
-    linear = {name for name, part in model.named_modules() if _is_linear(part)}
+    linear = {name for name, part in model.named_modules() if is_linear(part)}
     missing = next((layer for layer in layers if layer not in linear), None)
     if missing is not None:
         raise ModelError(
@@ -79,14 +81,8 @@ def _check_layers(model: LanguageModel, layers: Collection[str]) -> None:
         )
 
 
-def _is_linear(part: nn.Module) -> bool:
-    from transformers.pytorch_utils import Conv1D
-
-    return isinstance(part, (nn.Linear, Conv1D))
-
-
 def _known_targets(model: LanguageModel) -> str:
-    linear = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, nn.Linear)}
+    linear = {name.rpartition(".")[2] for name, part in model.named_modules() if is_linear(part)}
     return f"Use {ALL}, or names from {', '.join(sorted(linear))}, separated by commas."
 
 
@@ -106,7 +102,7 @@ def _targets(model: LanguageModel, lora: LoraSection) -> list[str]:
     """Names of the layers to adapt. peft's own all-linear includes merged experts, which are no linear layers."""
     if lora.targets != ALL:
         return names_of(lora.targets)
-    return sorted({name.rpartition(".")[2] for name, part in model.base_model.named_modules() if _is_linear(part)})
+    return sorted({name.rpartition(".")[2] for name, part in model.base_model.named_modules() if is_linear(part)})
 
 
 def _peft_config(lora: LoraSection, targets: list[str]) -> Any:
@@ -211,7 +207,7 @@ def _adapted_names(model: nn.Module) -> list[str]:
     """The last parts of the names of the adapted layers, or whole names if a layer with such a last part has none."""
     layers = adapted(model)
     last = {name.rpartition(".")[2] for name in layers}
-    plain = (name for name, part in model.named_modules() if _is_linear(part) and name not in layers)
+    plain = (name for name, part in model.named_modules() if is_linear(part) and name not in layers)
     return sorted(layers if any(name.rpartition(".")[2] in last for name in plain) else last)
 
 

@@ -1,7 +1,7 @@
 """Which columns each layer of a model may read, by the kind of its attention.
 
 Most models attend to everything before a token. Some, or some of their layers, read only the last tokens (Mistral,
-arXiv 2310.06825; Gemma 2, arXiv 2408.00118) or the token's own chunk. A kind that is not known is refused: sampling
+arXiv 2310.06825; Gemma 2, arXiv 2408.00118). A kind that is not known is refused: sampling
 with another mask than the model's own gives other probabilities and no error.
 """
 
@@ -26,12 +26,7 @@ def _sliding(config: Any, positions: Tensor, columns: Tensor) -> Tensor:
     return (columns <= positions) & (columns > positions - window)
 
 
-def _chunked(config: Any, positions: Tensor, columns: Tensor) -> Tensor:
-    size: int = config.attention_chunk_size
-    return (columns <= positions) & (columns // size == positions // size)
-
-
-MASKS: dict[str, Mask] = {"full_attention": _full, "sliding_attention": _sliding, "chunked_attention": _chunked}
+MASKS: dict[str, Mask] = {"full_attention": _full, "sliding_attention": _sliding}
 
 
 def attention_kinds(config: Any) -> list[str]:

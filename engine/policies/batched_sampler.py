@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engine.config.sampling import PREFILL_TOKENS
 from engine.policies.attention_masks import attention_mask
 from engine.policies.finite import check_finite
 from engine.policies.loading import LanguageModel, logits_of, run_body
@@ -62,7 +63,7 @@ class BatchedSampler:
         seeds: list[int] | None = None,
         row_seeds: list[list[int]] | None = None,
         stop_strings: StopStrings | None = None,
-        prefill_tokens: int = 16384,
+        prefill_tokens: int = PREFILL_TOKENS,
     ) -> None:
         self.model = model
         self.stop_ids, self.stop_strings = stop_ids, stop_strings
@@ -215,7 +216,8 @@ class BatchedSampler:
         logits = logits.float() / (self.temperature or 1.0)
         logprobs = torch.log_softmax(logits, dim=-1)  # (N, V)
         probs = logprobs.exp()
-        entropies = -(probs * logprobs).sum(-1)  # (N,)
+        lowest = torch.finfo(logprobs.dtype).min  # of a token that the model rules out: 0 x -inf is NaN
+        entropies = -(probs * logprobs.clamp(min=lowest)).sum(-1)  # (N,)
         if self.temperature:
             noise = torch.tensor([self.rows[row].noise.random() for row in rows], device=logits.device)
             cumulative = self.truncation.probabilities(probs.double()).cumsum(-1)

@@ -32,15 +32,16 @@ def names_without_a_layer(layers: Collection[str], targets: str) -> list[str]:
 
 
 def unknown_targets(shape: ModelShape, lora: LoraSection) -> str:
-    """The reason why the model does not have the named layers, with those it has; empty if it has them, or if the names
-    of its weights are not known."""
+    """The reason why the model does not have the named linear layers, with those it has; empty if it has them, or if
+    the names of its weights are not known."""
     if not lora.rank or not shape.named_in_files:
         return ""
-    unknown = names_without_a_layer([name.removesuffix(".weight") for name in shape.weights], lora.targets)
+    layers = [name.removesuffix(".weight") for name in {**shape.linear, **shape.head}]
+    unknown = names_without_a_layer(layers, lora.targets)
     if not unknown:
         return ""
-    known = sorted({name.removesuffix(".weight").rpartition(".")[2] for name in shape.matrices})
+    known = sorted({name.removesuffix(".weight").rpartition(".")[2] for name in shape.linear})
     return (
-        f"The model has no layer {' and no layer '.join(unknown)}. "
+        f"The model has no linear layer {' and no linear layer '.join(unknown)}. "
         f"Use {ALL}, or names from {', '.join(known)}, separated by commas."
     )

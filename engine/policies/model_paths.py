@@ -56,9 +56,13 @@ def check_model_path(path: str) -> None:
     exists = _exists(source)
     if (source.startswith((".", "/", "~")) or exists) and local_folder(path) is None:
         what = "is not a model directory: it has no config.json" if exists else "does not exist"
-        raise ModelError(
-            f"The model directory {source} {what}.", remedy="Give the directory that holds config.json and the weights."
+        of_checkpoint = f"{source.rstrip('/')}/model"
+        remedy = (
+            f"It is a checkpoint: give its model, {of_checkpoint}."
+            if local_folder(of_checkpoint)
+            else "Give the directory that holds config.json and the weights."
         )
+        raise ModelError(f"The model directory {source} {what}.", remedy=remedy)
 
 
 def local_folder(path: str) -> Path | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ModelError
+from engine.policies.assumed_weights import gated_decoder
 from engine.policies.model_paths import local_folder, model_revision, model_source
 
 Sizes = tuple[int, ...]
@@ -27,6 +28,9 @@ MOST_LAYERS = 10_000
 HUB_ID = r"[\w.-]{1,96}(/[\w.-]{1,96})?"
 HEADS = frozenset({"lm_head", "embed_out"})
 EMBEDDING = re.compile(r"(^|\.)(embed_tokens|wte|word_embeddings|embed_in|tok_embeddings)\.weight$")
+POSITIONS = re.compile(r"(^|\.)(wpe|embed_positions)\.weight$")
+TRANSPOSED = frozenset({"gpt2", "openai-gpt"})
+ROUTERS = ("gate", "router")  # beside the experts that they choose
 LAYER = re.compile(r"(^|\.)(layers|h|blocks)\.(\d+)\.")
 
 
@@ -47,6 +51,12 @@ class ModelShape:
     positions: int  # maximum position embeddings; 0 if not configured
     weights: Mapping[str, Sizes]
     caps_logits: bool = False  # as Gemma 2 does
+    caps_scores: bool = False  # of attention, as Gemma 2 does too
+    window: int = 0  # tokens that windowed layers read; 0 without
+    windowed_layers: int = 0
+    experts: int = 0  # of a layer, among which the router chooses; 0 without
+    experts_per_token: int = 0
+    expert_intermediate: int = 0
     in_parts: bool = True  # whether each of several learners can read only its own part of the files
     named_in_files: bool = True  # false where the names of the weights are assumed, since their files are not here
 
@@ -60,22 +70,40 @@ class ModelShape:
         return {name: sizes for name, sizes in self.weights.items() if name.partition(".")[0] not in HEADS}
 
     @property
+    def head(self) -> dict[str, Sizes]:
+        """Empty if it is tied."""
+        return {name: sizes for name, sizes in self.weights.items() if name.partition(".")[0] in HEADS}
+
+    @property
     def embedding(self) -> dict[str, Sizes]:
         return {name: sizes for name, sizes in self.weights.items() if EMBEDDING.search(name)}
 
     @property
     def matrices(self) -> dict[str, Sizes]:
-        """The linear layers between embedding and head."""
+        """All between embedding and head."""
         return {name: sizes for name, sizes in self.body.items() if len(sizes) == 2 and LAYER.search(name)}
 
     @property
-    def largest_layer(self) -> int:
-        """Parameters of the largest layer."""
-        found: dict[str, int] = {}
-        for name, sizes in self.weights.items():
-            if match := LAYER.search(name):
-                found[match[3]] = found.get(match[3], 0) + prod(sizes)
-        return max(found.values(), default=0)
+    def linear(self) -> dict[str, Sizes]:
+        """The matrices of linear layers: without experts, which transformers merges into tensors with a third axis, and
+        their routers, which are layers of their own."""
+        routers = {f"{name.partition('.experts.')[0]}.{router}.weight" for name in self.weights for router in ROUTERS}
+        return {name: sizes for name, sizes in self.matrices.items() if ".experts." not in name and name not in routers}
+
+    @property
+    def rounds_norms_last(self) -> bool:
+        """Gemma's norms multiply with their weight plus 1 before they round the result."""
+        return self.model_type.startswith("gemma")
+
+    @property
+    def transposed(self) -> bool:
+        """Matrices of linear layers are stored as (in, out): transformers' `Conv1D`."""
+        return self.model_type in TRANSPOSED
+
+    @property
+    def rotates(self) -> bool:
+        """Positions rotate queries and keys (RoPE, arXiv 2104.09864), as there are no embeddings of positions."""
+        return not any(POSITIONS.search(name) for name in self.weights)
 
 
 def model_shape(path: str) -> ModelShape:
@@ -138,9 +166,10 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     config = json.loads(read_limited(folder / "config.json", MAX_CONFIG_BYTES))
     found = {name: sizes for file in _weights(folder) for name, sizes in tensor_sizes(file)}
     sizes, tied = _sizes(config), _tied(config)
-    in_parts, named_in_files = _can_be_read_in_parts(folder, found, tied=bool(tied)), bool(found)
+    named_in_files = bool(found)
     if not found:
         found = dict(gated_decoder(sizes, tied=bool(tied), biased=config.get("model_type") == "qwen2"))
+    in_parts = _can_be_read_in_parts(folder, found, named_in_files=named_in_files, tied=bool(tied))
     head = {name for name in found if name.partition(".")[0] in HEADS}
     tied = not head if tied is None else tied
     weights = {name: size for name, size in found.items() if not (tied and name in head)}
@@ -149,12 +178,14 @@ def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     )
 
 
-def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, tied: bool) -> bool:
+def _can_be_read_in_parts(folder: Path, found: Mapping[str, Sizes], *, named_in_files: bool, tied: bool) -> bool:
     """Files that are not on this machine yet are assumed to be safetensors. Experts are merged when they are loaded,
     and a tied head that is stored separately has to be compared with the embedding."""
-    if not found:
+    if any(".experts." in name for name in found):
+        return False
+    if not named_in_files:
         return not any(folder.glob("pytorch_model*.bin"))
-    return not any(".experts." in name or (tied and name.partition(".")[0] in HEADS) for name in found)
+    return not (tied and any(name.partition(".")[0] in HEADS for name in found))
 
 
 def read_limited(file: Path, most: int) -> bytes:
@@ -167,9 +198,25 @@ def read_limited(file: Path, most: int) -> bytes:
 
 def _names(config: dict[str, Any]) -> dict[str, Any]:
     architectures = config.get("architectures") or [""]
-    capped = bool(_text(config).get("final_logit_softcapping"))
     named = {"architecture": str(architectures[0]), "model_type": str(config.get("model_type", ""))}
-    return {**named, "caps_logits": capped}
+    return {**named, **_attention(_text(config))}
+
+
+def _attention(text: dict[str, Any]) -> dict[str, Any]:
+    """All layers are taken to have the window where the configuration does not say which."""
+    window = text.get("sliding_window") if text.get("use_sliding_window", True) else None
+    kinds = text.get("layer_types")
+    everywhere = text.get("num_hidden_layers", text.get("n_layer", 0))
+    return {
+        "caps_logits": bool(text.get("final_logit_softcapping")),
+        "caps_scores": bool(text.get("attn_logit_softcapping")),
+        "window": _count(window) if window else 0,
+        "windowed_layers": _windowed(kinds, everywhere) if window else 0,
+    }
+
+
+def _windowed(kinds: Any, everywhere: Any) -> int:
+    return kinds.count("sliding_attention") if isinstance(kinds, list) else _count(everywhere)
 
 
 def _text(config: dict[str, Any]) -> dict[str, Any]:
@@ -205,13 +252,32 @@ def _sizes(config: dict[str, Any]) -> dict[str, Any]:
         "intermediate": one_of("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden),
         "vocabulary": one_of("vocab_size"),
         "positions": one_of("max_position_embeddings", "n_positions", default=0),
+        **_experts(text),
+    }
+
+
+def _experts(text: dict[str, Any]) -> dict[str, int]:
+    """By the names of Qwen, Mixtral and DeepSeek; 0 without. Experts without a size of their own have that of a
+    feed-forward."""
+
+    def one_of(*names: str) -> int:
+        return next((int(text[name]) for name in names if _is_count(text.get(name))), 0)
+
+    return {
+        "experts": one_of("num_experts", "num_local_experts", "n_routed_experts"),
+        "experts_per_token": one_of("num_experts_per_tok", "experts_per_token"),
+        "expert_intermediate": one_of("moe_intermediate_size", "intermediate_size"),
     }
 
 
 def _count(value: Any) -> int:
-    if not isinstance(value, int) or not 0 < value < 2**40:
+    if not _is_count(value):
         raise ValueError("a size is a positive whole number")
-    return value
+    return int(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and 0 < value < 2**40
 
 
 def tensor_sizes(file: Path) -> Iterator[tuple[str, Sizes]]:
@@ -227,28 +293,3 @@ def tensor_sizes(file: Path) -> Iterator[tuple[str, Sizes]]:
         if entry["dtype"] not in FLOATS:
             raise ValueError("weights that are not floating-point are packed, and their number is unknown")
         yield name, tuple(int(size) for size in entry["shape"])
-
-
-def gated_decoder(shape: Mapping[str, int], *, tied: bool, biased: bool = False) -> Iterator[tuple[str, Sizes]]:
-    """Weights of a decoder with a gated feed-forward, as Llama, Mistral and Qwen2 have them (`biased`: Qwen2's).
-
-    For a model whose weights are not on this machine, or not in safetensors.
-    """
-    wide, inner = shape["hidden"], shape["intermediate"]
-    queries, keys = shape["heads"] * shape["head_size"], shape["kv_heads"] * shape["head_size"]
-    yield "model.embed_tokens.weight", (shape["vocabulary"], wide)
-    for layer in range(shape["layers"]):
-        prefix = f"model.layers.{layer}"
-        for name, out in (("q", queries), ("k", keys), ("v", keys)):
-            yield f"{prefix}.self_attn.{name}_proj.weight", (out, wide)
-            if biased:
-                yield f"{prefix}.self_attn.{name}_proj.bias", (out,)
-        yield f"{prefix}.self_attn.o_proj.weight", (wide, queries)
-        yield f"{prefix}.mlp.gate_proj.weight", (inner, wide)
-        yield f"{prefix}.mlp.up_proj.weight", (inner, wide)
-        yield f"{prefix}.mlp.down_proj.weight", (wide, inner)
-        yield f"{prefix}.input_layernorm.weight", (wide,)
-        yield f"{prefix}.post_attention_layernorm.weight", (wide,)
-    yield "model.norm.weight", (wide,)
-    if not tied:
-        yield "lm_head.weight", (shape["vocabulary"], wide)

@@ -12,11 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.config.learning import MAX_PADDING
 from engine.errors import ModelError
 from engine.policies.attention import use_own_attention
 from engine.policies.loading import run_body
-
-MAX_PADDING = 1.25  # rows of one attention group are padded to at most this many times their length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

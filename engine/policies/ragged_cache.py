@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-GROWTH = 128  # columns added at a time
+from engine.config.sampling import CACHE_COLUMNS
 
 
 class RaggedCache:
@@ -60,7 +60,7 @@ class RaggedCache:
         return read[:, :, : self._width]
 
     def _allocate(self, like: Tensor, old: Tensor | None) -> Tensor:
-        columns = -(-self._width // GROWTH) * GROWTH
+        columns = -(-self._width // CACHE_COLUMNS) * CACHE_COLUMNS
         store = like.new_zeros((self.rows, like.shape[1], columns, like.shape[3]), dtype=self.dtype)
         if old is not None:
             store[:, :, : old.shape[2]] = old

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from engine.policies.linear_layers import is_linear
 from engine.policies.loading import LanguageModel
 
 NAMES = ("weight", "bias")
@@ -33,11 +34,9 @@ def rounded_once(model: LanguageModel) -> Iterator[None]:
 
 
 def _float32_weights(model: LanguageModel) -> list[tuple[nn.Module, str, nn.Parameter]]:
-    from transformers.pytorch_utils import Conv1D
-
     if getattr(model.base_model, "computes_in", torch.float32) != torch.bfloat16:
         return []
-    linear = [part for part in model.base_model.modules() if isinstance(part, (nn.Linear, Conv1D))]
+    linear = [part for part in model.base_model.modules() if is_linear(part)]
     own = [(part, name, part._parameters.get(name)) for part in linear for name in NAMES]
     return [(part, name, weight) for part, name, weight in own if weight is not None and weight.dtype == torch.float32]
 

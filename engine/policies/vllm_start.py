@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 from pydantic import ValidationError
 
+from engine.config.sampling import VLLM_CPU_BATCH, VLLM_CPU_BLOCK
 from engine.errors import ModelError
 from engine.policies.loading import first_line
 from engine.policies.model_config import model_config
@@ -17,8 +18,6 @@ from engine.policies.model_paths import model_revision, model_source
 from engine.policies.vllm_installation import INSTALL
 
 Precision = Literal["auto", "float32", "bfloat16"]
-CPU_BLOCK = 32  # tokens; the prefix cache reuses whole blocks, and vLLM's default of 128 is longer than a turn
-CPU_BATCH = 4096  # tokens of one forward pass
 CORES = "VLLM_CPU_OMP_THREADS_BIND"
 
 
@@ -126,12 +125,12 @@ def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str
     - No chunked prefill: with a per-request seed it crashes the engine (a generator on a CPU has no offset to reset).
     """
     most = int(share * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    blocks = rows * -(-context_tokens // CPU_BLOCK) + 1
+    blocks = rows * -(-context_tokens // VLLM_CPU_BLOCK) + 1
     return {
-        "block_size": CPU_BLOCK,
-        "kv_cache_memory_bytes": min(most, blocks * CPU_BLOCK * cache_bytes_per_token(config, precision) or most),
+        "block_size": VLLM_CPU_BLOCK,
+        "kv_cache_memory_bytes": min(most, blocks * VLLM_CPU_BLOCK * cache_bytes_per_token(config, precision) or most),
         "enable_chunked_prefill": False,
-        "max_num_batched_tokens": max(context_tokens, CPU_BATCH, rows),
+        "max_num_batched_tokens": max(context_tokens, VLLM_CPU_BATCH, rows),
     }
 
 

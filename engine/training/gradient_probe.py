@@ -31,7 +31,7 @@ def gradient_metrics(learner: Learner, batch: Batch, config: RunConfig, *, scale
     stds = group_scores(batch.returns, batch.groups).tolist()
     parameters = trainable_parameters(learner.model)
     was_training = learner.model.training
-    learner.model.eval()
+    learner.model.train()  # as in an update: activations are recomputed if that is configured
     bonus = entropy_coefficient(config.loss, batch)
     norms = [
         gradient_norms(_losses(learner, batch.rows(rows), advantages[rows], config, bonus), parameters)
@@ -53,6 +53,7 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         part = group.rows(rows)
         if not part.mask.any():
             continue
+        start = learner.reference_logprobs(part) if loss.kl_coefficient else None  # before there is a graph to hold
         seen = (part.ids, part.mask, part.contexts)
         logprobs, entropies = logprobs_and_entropies(learner.model, *seen, temperature=temperature)
         task = losses.policy_loss(
@@ -69,7 +70,6 @@ def _losses(learner: Learner, group: Batch, advantages: Tensor, config: RunConfi
         found: dict[str, Tensor] = {"task": task}
         if bonus:
             found["entropy"] = -bonus * losses.aggregate(entropies, part.mask, loss.aggregation.type, normalizer=total)
-        start = learner.reference_logprobs(part) if loss.kl_coefficient else None
         if start is not None:
             kl = losses.kl_penalty(logprobs, start, loss.kl_kind)
             penalty = losses.aggregate(kl, part.mask, loss.aggregation.type, normalizer=total)

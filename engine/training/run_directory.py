@@ -15,10 +15,11 @@ from typing import Any, TextIO
 from engine.config import RunConfig
 from engine.disk_room import DiskRoom
 from engine.errors import RunDirectoryError
-from engine.event_lines import line_of, parse_event
+from engine.event_lines import line_of, newest_seq
 from engine.events import Event
-from engine.line_files import lines_from_the_end, remove_partial_line
+from engine.line_files import remove_partial_line
 from engine.training.checkpoint_folder import sync
+from engine.training.newest_event import NewestEvent, NewestEventFile, read_newest
 
 Sink = Callable[[Event], None]
 
@@ -106,8 +107,9 @@ def _step_of(path: Path) -> int:
 class EventLog:
     """Appends events to `events.jsonl`, continuing its numbers. An incomplete last line is removed first.
 
-    Numbers up to `known` are not given again, also if the file was deleted or cut: others have their events. `room`
-    decides whether an event waits where the disk is full; without it, none does.
+    Numbers up to `known`, and those that a log of this run has given, are not given again, also if the file was deleted
+    or cut: others have their events. `room` decides whether an event waits where the disk is full; without it, none
+    does.
     """
 
     def __init__(
@@ -124,9 +126,10 @@ class EventLog:
         self.attempt = attempt
         self.epoch = epoch
         self.sinks = sinks or []
-        self.seq = max(_repair(path), known)
+        self.seq = max(_repair(path), read_newest(path.parent).seq, known)
         self.step = 0  # the highest of an event since this log was opened
         self._file = path.open("ab", buffering=0)
+        self._newest = NewestEventFile(path.parent)
         sync(path.parent)  # the name of a new file
         self._lock = threading.Lock()  # rollouts ahead emit from another thread
 
@@ -140,6 +143,7 @@ class EventLog:
             line = line_of(recorded)
             self.room.write(lambda: self._append(line))
             self.seq, self.step = recorded.seq, max(self.step, recorded.step)
+            self._newest.write(NewestEvent(seq=recorded.seq, attempt=self.attempt, epoch=self.epoch))
             for sink in self.sinks:
                 sink(recorded)
             return recorded
@@ -161,19 +165,11 @@ class EventLog:
     def close(self) -> None:
         self.sync()
         self._file.close()
+        self._newest.close()
 
 
 def _repair(path: Path) -> int:
-    """Removes an incomplete last line; returns the `seq` of the last event, 0 if there is none."""
-    if not path.exists():
-        return 0
-    remove_partial_line(path)
-    return next((seq for line in lines_from_the_end(path) if (seq := _seq_of(line)) is not None), 0)
-
-
-def _seq_of(line: bytes) -> int | None:
-    """None for a damaged line, which readers skip."""
-    try:
-        return parse_event(line).seq
-    except ValueError:
-        return None
+    """Removes an incomplete last line; returns the `seq` of the last event."""
+    if path.exists():
+        remove_partial_line(path)
+    return newest_seq(path)

@@ -17,13 +17,13 @@ def words() -> Any:
     return learn_tokenizer(seed=5, episodes=200)  # which take a second, and 2,000 ten of each test process
 
 
-def small_model(seed: int = 0, *, width: int = 32, tied: bool = False) -> Qwen2ForCausalLM:
+def small_model(seed: int = 0, *, width: int = 32, layers: int = 2, tied: bool = False) -> Qwen2ForCausalLM:
     torch.manual_seed(seed)
     config = Qwen2Config(
         vocab_size=len(words()),
         hidden_size=width,
         intermediate_size=2 * width,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         num_key_value_heads=1,
         max_position_embeddings=512,

@@ -50,7 +50,7 @@ def test_fields_of_a_newer_version_are_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"kind": "of_a_newer_version"}, "Its kind 'of_a_newer_version' is not known to this version"),
+        ({"kind": "of_a_newer_version"}, "The event's kind 'of_a_newer_version' is not known to this version"),
         ({"step": 2**31}, "step: Input should be less than or equal to 2147483647"),
         ({"seq": 2**63}, "seq: Input should be less than or equal to 9223372036854775807"),
         ({"time": 1e20}, "time: Input should be less than or equal to 253402300799"),
@@ -74,7 +74,7 @@ def test_why_a_line_is_refused_is_one_sentence() -> None:
     assert why_refused(changed.value) == "The line has changed since it was written: its checksum does not match"
     with pytest.raises(ValueError) as torn:
         parse_event(line_of(STEP)[:30])
-    assert why_refused(torn.value) == "It is not complete JSON"
+    assert why_refused(torn.value) == "The line is not complete JSON"
 
 
 def test_text_with_half_a_surrogate_pair_is_refused() -> None:

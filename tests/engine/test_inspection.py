@@ -35,7 +35,9 @@ def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]
     assert main(["inspect-model", "tiny", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == asdict(inspect_model("tiny"))
     assert main(["inspect-model", "tiny"]) == 0
-    assert "a first prompt:" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "a first prompt:" in printed
+    assert "special tokens: '<|im_end|>', '<|endoftext|>'" in printed
 
 
 @pytest.mark.parametrize("family", ["Qwen3", "Qwen3-Thinking", "DeepSeek-R1-Distill", "Qwen2.5"])
@@ -55,11 +57,24 @@ def changed(folder: Path, **config: Any) -> str:
     return str(folder)
 
 
+def test_memory_is_for_the_defaults_of_the_models_size(tmp_path: Path) -> None:
+    # 1,600,000 x 32, tied: 51.2 million parameters in the embedding alone
+    path = changed(tmp_path, vocab_size=1_600_000, max_position_embeddings=4096)
+    (tmp_path / "model.safetensors").unlink()
+    small, large = inspect_model("tiny", gpu=False), inspect_model(path, gpu=True)
+    assert all("256 trajectories of 1,024 tokens" in " ".join(memory.sentences) for memory in small.memory)
+    assert all("128 trajectories of 3,600 tokens" in " ".join(memory.sentences) for memory in large.memory)
+    assert all("of a GPU" in memory.sentences[0] for memory in large.memory)
+
+
 def test_what_refuses_a_model_is_said_with_what_is_known_of_it(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (gone,) = inspect_model(str(tmp_path / "gone")).problems
     assert gone.endswith("does not exist. Give the directory that holds config.json and the weights.")
+    save_zoo_model(tmp_path / "step_1" / "model", "Qwen2")
+    (checkpoint,) = inspect_model(str(tmp_path / "step_1")).problems
+    assert checkpoint.endswith(f"It is a checkpoint: give its model, {tmp_path}/step_1/model.")
     linear = inspect_model(changed(tmp_path / "one", layer_types=["full_attention", "linear_attention"]))
     assert linear.parameters > 0
     assert "have the attention linear_attention" in linear.problems[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from typing import Any
 
@@ -128,6 +129,15 @@ def test_top_k_abs_counts_groups() -> None:
 def test_min_p_keeps_what_comes_near_the_best() -> None:
     assert kept([1.0, 0.5, 0.49, 0.0], "min_p", 0.5) == [0, 1]
     assert kept([4.0, 2.0, 1.0], "min_p", 0.5, largest=False) == [1, 2]  # at most 1 / 0.5
+
+
+@pytest.mark.parametrize(("members", "share"), [(8, 0.66), (16, 0.48)])
+def test_min_p_keeps_every_mixed_group_of_rewards_of_0_or_1_up_to_a_share(members: int, share: float) -> None:
+    # std with one of n that differs: 1 / sqrt(n); with half of them: sqrt(n / (n - 1)) / 2; 0.661 and 0.484 of it
+    solved = [1, members // 2, members - 1]
+    stds = [statistics.stdev([1.0] * one + [0.0] * (members - one)) for one in solved]
+    assert kept(stds, "min_p", share) == [0, 1, 2]
+    assert kept(stds, "min_p", share + 0.01) == [1]
 
 
 def test_ties_go_to_the_lower_index() -> None:

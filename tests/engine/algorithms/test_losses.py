@@ -147,6 +147,8 @@ def test_the_value_loss_takes_the_worse_of_the_value_and_its_clipped_self() -> N
     found = value_loss(values, torch.zeros(1, 3), returns, mask, clip=0.5)
     assert float(found) == pytest.approx(0.5 * (0.25 + 4.0) / 2)
     assert value_clip_fraction(values, torch.zeros(1, 3), returns, mask, clip=0.5) == 0.5
+    # within the clip both errors are the same, so it decides nothing
+    assert value_clip_fraction(values, values, returns, mask, clip=0.5) == 0
 
 
 def test_the_value_loss_of_parts_adds_up_with_a_normalizer() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engine.cluster.learner_memory import LearnerMemory, learner_memory
-from engine.policies.model_shape import ModelShape, gated_decoder
+from engine.policies.assumed_weights import gated_decoder
+from engine.policies.model_shape import ModelShape
 
 
 def decoder(*, tied: bool = False) -> ModelShape:

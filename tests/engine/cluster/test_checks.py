@@ -4,7 +4,6 @@ warning."""
 from __future__ import annotations
 
 import json
-import os
 import sys
 from dataclasses import replace
 from math import prod
@@ -13,16 +12,17 @@ from typing import Any
 
 import pytest
 
-from engine.cluster import resources
 from engine.cluster.byte_units import format_bytes
 from engine.cluster.checks import Machine, check_cluster, check_machine, require_feasible, splits, this_machine
 from engine.cluster.local_memory import LocalMemory, estimate_local
 from engine.cluster.memory import estimate
 from engine.config import RunConfig, build_config
-from engine.errors import ConfigError
+from engine.errors import ConfigError, ModelError
+from engine.policies.adapter import add_adapter
 from engine.policies.model_shape import model_shape
 from engine.training.session import train
 from tests.engine.policies.vllm_builders import needs_vllm
+from tests.engine.zoo import save_zoo_model, zoo_model
 
 GIB = 1024**3
 SEVENTY_BILLION = {
@@ -192,6 +192,18 @@ def test_a_model_too_large_for_its_gpus_is_refused_at_the_fields_that_decide_it(
     assert "cluster.learners" not in enough.problems
 
 
+def test_colocated_a_learner_has_what_the_sampler_leaves_of_its_gpu(tmp_path: Path) -> None:
+    # a sleeping vLLM keeps 1 GiB
+    together = {"placement": "colocated", "sampler": "vllm", "tensor_parallel": 1}
+    large = check_cluster(run(model=model(tmp_path), cluster=together), machine(1))
+    left = "a GPU of 80.0 GiB has 79.0 GiB left beside the sampler"
+    assert f"TiB, and {left}: weights, gradients and the optimiser." in large.problems["cluster.learners"]
+    small = model(tmp_path, num_hidden_layers=2)
+    total = estimate(run(model=small, cluster=together), model_shape(str(tmp_path)), gpu=True).learner.total / GIB
+    (fewer,) = check_cluster(run(model=small, cluster=together), machine(1, gib=total)).warnings
+    assert f"and a GPU of {format_bytes(int(total * GIB))} has" in fewer and "left beside the sampler. Results" in fewer
+
+
 def test_files_that_learners_cannot_read_in_parts_are_loaded_whole_which_may_be_too_much(tmp_path: Path) -> None:
     old = model(tmp_path)
     (tmp_path / "pytorch_model.bin").touch()
@@ -211,8 +223,25 @@ def test_an_adapter_of_layers_that_the_model_lacks_is_refused_with_those_it_has(
     assert problems("all-linear") == problems("q_proj, layers.0.mlp.up_proj") == {}
     found = problems("q_proj, query, roj")
     assert list(found) == ["model.lora.targets"]
-    assert found["model.lora.targets"].startswith("The model has no layer query and no layer roj. Use all-linear, or ")
+    assert found["model.lora.targets"].startswith(
+        "The model has no linear layer query and no linear layer roj. Use all-linear, or "
+    )
     assert "q_proj" in found["model.lora.targets"]
+
+
+@pytest.mark.parametrize("name", ["gate_proj", "up_proj", "gate", "input_layernorm"])
+def test_an_adapter_of_experts_of_their_router_or_of_a_norm_is_refused_before_it_is_loaded(
+    tmp_path: Path, name: str
+) -> None:
+    path = save_zoo_model(tmp_path / "model", "Mixture of experts")
+    config = run(backend="local", model={"path": str(path), "lora": {"rank": 4, "targets": f"q_proj, {name}"}})
+    refused = check_machine(config, machine(0)).problems["model.lora.targets"]
+    assert refused == (
+        f"The model has no linear layer {name}. "
+        "Use all-linear, or names from k_proj, o_proj, q_proj, v_proj, separated by commas."
+    )
+    with pytest.raises(ModelError, match="has no such linear layer"):
+        add_adapter(zoo_model("Mixture of experts"), config.model.lora)
 
 
 def test_layers_of_a_model_without_weights_on_this_machine_are_not_checked(tmp_path: Path) -> None:
@@ -358,32 +387,3 @@ def test_idle_samplers_are_counted_in_a_warning() -> None:
     many = check_cluster(run(cluster={"samplers": 5}, rollout={"groups": 4}), None)
     assert any("4 groups for 5 samplers: 1 of them would be idle" in warning for warning in many.warnings)
     assert check_cluster(run(cluster={"samplers": 4}, rollout={"groups": 4}), None).warnings == []
-
-
-def tool(folder: Path, script: str) -> None:
-    """A stand-in for nvidia-smi."""
-    file = folder / "nvidia-smi"
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(0o755)
-
-
-@pytest.fixture
-def in_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    resources._query_nvidia_smi.cache_clear()
-    return tmp_path
-
-
-def test_local_gpus_are_those_that_nvidia_smi_lists(in_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool(in_path, "echo '0, GPU-aa11, 81559'; echo '1, GPU-bb22, 40960'")
-    assert resources.local_gpu_memory() == (81559 * 1024**2, 40960 * 1024**2)
-    for visible, found in {"1": (40960,), "GPU-aa": (81559,), "": (), "-1": (), "1,0": (40960, 81559)}.items():
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        assert resources.local_gpu_memory() == tuple(size * 1024**2 for size in found), visible
-
-
-@pytest.mark.parametrize("script", ["exit 9", "echo 'No devices were found'", "echo '0, GPU-aa11, [N/A]'"])
-def test_a_failing_nvidia_smi_gives_no_gpus(in_path: Path, script: str) -> None:
-    tool(in_path, script)
-    assert resources.local_gpu_memory() == ()

@@ -9,7 +9,7 @@ import pytest
 
 from engine.cluster.learner_memory import learner_memory, moment_bytes
 from engine.cluster.memory import checkpoint_sentences
-from engine.policies.model_shape import gated_decoder
+from engine.policies.assumed_weights import gated_decoder
 from tests.engine.cluster.memory_shapes import decoder, of_learner
 
 
@@ -144,6 +144,14 @@ def test_an_adapter_alone_trains() -> None:
     assert (found.gradients, found.moments, found.reference) == (512, 1024, 0)
     some = of_learner(lora_rank=2, lora_targets="q_proj, down_proj")
     assert some.gradients == 4 * (16 + 24)
+
+
+def test_an_adapter_of_layers_that_are_stored_as_in_and_out_is_split_along_its_own_axes() -> None:
+    # of GPT-2's queries, keys and values, (4, 12), at rank 2: (2, 4) and (12, 2)
+    gpt = replace(decoder(), model_type="gpt2", weights={"h.0.attn.c_attn.weight": (4, 12)})
+    found = [learner_memory(gpt, tokens=1, sampled=1, lora_rank=2, learners=learners) for learners in (1, 2, 3)]
+    # a half and a third of the first axes, rounded up: 1 x 4 + 6 x 2, and 1 x 4 + 4 x 2
+    assert [one.gradients for one in found] == [4 * 32, 4 * 16, 4 * 12]
 
 
 def test_a_reference_and_a_critic_are_further_models() -> None:

@@ -87,7 +87,7 @@ def test_on_one_gpu_the_plan_leaves_a_tenth_of_it_free_with_any_number_of_prompt
     assert found.memory.total < 0.9 * gigabytes * 1e9
 
 
-def test_half_a_billion_parameters_with_three_times_the_rows_do_not_fit_24_gb_and_fewer_at_once_do(
+def test_half_a_billion_parameters_with_four_times_the_rows_do_not_fit_24_gb_and_fewer_at_once_do(
     tmp_path: Path,
 ) -> None:
     """A row of 3,600 tokens, in columns of 128: 3,712 x 2 x 24 layers x 2 heads x 64 x 2 bytes are 45.6 MB. The plan's

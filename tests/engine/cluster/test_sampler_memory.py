@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from transformers import AutoConfig
+import pytest
+from transformers import AutoConfig, Qwen2Config, Qwen2ForCausalLM
 
 from engine.cluster.memory import estimate
-from engine.cluster.sampler_memory import torch_memory, vllm_memory
+from engine.cluster.sampler_memory import attention_work, torch_memory, vllm_memory
 from engine.config import build_config
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.model_paths import BUNDLED
@@ -13,6 +14,7 @@ from engine.policies.model_shape import model_shape
 from engine.policies.vllm_start import cpu_arguments
 from tests.engine.cluster.memory_shapes import decoder, shape_of
 from tests.engine.models import small_model
+from tests.engine.peak_bytes import PeakBytes
 
 
 def test_no_more_rows_have_a_cache_than_are_decoded_at_once() -> None:
@@ -39,6 +41,27 @@ def test_the_cache_on_a_cpu_is_the_one_that_vllm_allocates() -> None:
     arguments = cpu_arguments(config, rows=7, context_tokens=100, precision="float32", share=0.5)
     found = vllm_memory(model_shape("tiny"), context=100, rows=7, half=False)
     assert found.cache == arguments["kv_cache_memory_bytes"]
+
+
+def test_our_own_sampler_repeats_keys_and_values_for_the_heads_that_share_them() -> None:
+    """Prompts of 60 tokens after 163; real samplers hold what is estimated beside their weights and their cache."""
+    sizes = {"hidden_size": 448, "intermediate_size": 448, "num_hidden_layers": 2, "num_key_value_heads": 2}
+    config = Qwen2Config(vocab_size=50, num_attention_heads=14, max_position_embeddings=512, **sizes)
+    model, rows = Qwen2ForCausalLM(config).eval(), 32
+    sampler = BatchedSampler(model, rows=rows, stop_ids=set(), temperature=1.0, seeds=[1])
+    for length in (160, 60):
+        for row in range(rows):
+            sampler.submit(row, [5 + row] * length, max_tokens=3)
+        held = [*model.parameters(), *model.buffers(), *sampler.cache.keys, *sampler.cache.values]
+        with PeakBytes(held) as prefill:
+            sampler.advance(block=False)
+        while sampler.advance():
+            pass
+    found = attention_work(shape_of(model), context=223, rows=rows, turn=60)
+    assert found / prefill.bytes == pytest.approx(1, abs=0.1)
+    # 32 rows of 223 columns, of keys and values each 14 + 2 heads of 32 float32; 1,920 new tokens with 223 x 5 bytes
+    # and 6 x 448 float32
+    assert found == 32 * 223 * 2 * 16 * 32 * 4 + 1920 * (223 * 5 + 6 * 448 * 4)
 
 
 def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:

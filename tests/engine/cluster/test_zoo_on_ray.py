@@ -1,8 +1,9 @@
-"""Runs of another architecture on Ray, sampled by vLLM: it computes what the learner does, also after updates."""
+"""Runs of many architectures on Ray, sampled by vLLM: it computes what the learner does, also after updates."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,20 +14,30 @@ from tests.engine.zoo import save_zoo_model
 
 pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
 
+GRPO: dict[str, Any] = {"algorithm": {"type": "grpo"}, "loss": {"kl_coefficient": 0.01}}
+PPO: dict[str, Any] = {"algorithm": {"type": "ppo"}}
+LORA: dict[str, Any] = {"algorithm": {"type": "grpo"}, "model": {"lora": {"rank": 4}}}
+# every class that vLLM has, each with one of the three: `engine/training/test_zoo_runs.py` has all three of each on one
+# machine, and `engine/policies/test_zoo_in_vllm.py` what vLLM computes before and after new weights
+RUNS = {
+    "Gemma 2": GRPO, "Gemma 3": PPO, "GPT-2": LORA,
+    "Llama 3": PPO, "Mistral": LORA, "Mixture of experts": GRPO,
+    "Phi 3": PPO, "Qwen2": LORA, "Qwen3": GRPO,
+}  # fmt: skip
 
-def test_vllm_samples_what_is_trained_on(tmp_path: Path, ray_address: str) -> None:
-    """Of Gemma 3, which has windows and no system role. `engine/policies/test_zoo_in_vllm.py` has the others in vLLM
-    alone; they were run by hand as well (docs/cluster.md), since each takes a minute."""
-    path = save_zoo_model(tmp_path / "model", "Gemma 3", head_size=32)
+
+@pytest.mark.parametrize("name", RUNS)
+def test_vllm_samples_what_is_trained_on(tmp_path: Path, ray_address: str, name: str) -> None:
+    changes, path = dict(RUNS[name]), save_zoo_model(tmp_path / "model", name, head_size=32)
     config = ray_config(
         steps=2,
-        model={"path": str(path)},
-        algorithm={"type": "ppo"},
+        model={"path": str(path), **changes.pop("model", {})},
         cluster={"sampler": "vllm"},
         environments=[{"kind": "frozen_lake", "max_turns": 2, "max_response_tokens": 10}],
         rollout={"groups": 2, "group_size": 2, "max_context_tokens": 250},
         diagnostics={"every": 0},
         evaluation={"every": 0, "at_start": False, "final_episodes": 1},
+        **changes,
     )
     assert train(config, tmp_path / "run", RAY_ADDRESS=ray_address) == 0
     steps = [event.metrics for event in events(tmp_path / "run") if event.kind == "step_completed"]
@@ -34,6 +45,7 @@ def test_vllm_samples_what_is_trained_on(tmp_path: Path, ray_address: str) -> No
     for metrics in steps:
         assert abs(metrics["policy/sampler_kl"]) < 2e-4
         assert metrics["cluster/probe_gap"] < 1e-3
+        assert metrics["optim/skipped_updates"] == 0
     for file in (tmp_path / "run" / "trajectories" / "train").glob("*.zst"):
         for _, _, record in read_records(file):
             tokens = record["tokens"]

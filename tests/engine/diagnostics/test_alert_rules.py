@@ -231,6 +231,14 @@ def test_a_filter_that_keeps_nothing_stops_the_run_after_so_many_steps() -> None
     ]
 
 
+def test_a_resumed_run_goes_on_counting_the_steps_before_a_stop() -> None:
+    empty, conditions = step_of(kept_groups=0.0), StopConfig(empty_filter_after=3)
+    first, resumed = (build_detectors(conditions) for _ in range(2))
+    assert [first.observe(step, empty).stop for step in (1, 2)] == [None, None]
+    resumed.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert resumed.observe(3, empty).stop is not None
+
+
 LARGEST = 1.7976931348623157e308
 
 

@@ -7,6 +7,7 @@ import pytest
 from engine.config import DetectorsConfig, StopConfig
 from engine.diagnostics.detectors import build_detectors
 from engine.diagnostics.rule_presets import RULE_PRESETS
+from engine.metrics import describe
 
 SUCCESS, REWARD_STD, NORM = "rollout/success", "reward/within_group_std", "optim/grad_norm"
 SOUND = {
@@ -40,6 +41,18 @@ def said(preset: str, *steps: dict[str, float]) -> list[tuple[int, str, str]]:
 @pytest.mark.parametrize("preset", RULE_PRESETS)
 def test_no_set_says_anything_of_a_run_that_stays_as_it_is(preset: str) -> None:
     assert said(preset, *[SOUND] * 60) == []
+
+
+@pytest.mark.parametrize("preset", [name for name, one in RULE_PRESETS.items() if one.rules])
+def test_every_limit_is_one_that_its_metric_can_pass(preset: str) -> None:
+    limits = [(rule, describe(rule.metric)) for rule in RULE_PRESETS[preset].rules if rule.kind in ("above", "below")]
+    never = [
+        rule.name
+        for rule, metric in limits
+        if (rule.kind == "above" and metric.high is not None and rule.limit >= metric.high)
+        or (rule.kind == "below" and metric.low is not None and rule.limit <= metric.low)
+    ]
+    assert never == []
 
 
 @pytest.mark.parametrize("preset", ["standard", "optimisation"])

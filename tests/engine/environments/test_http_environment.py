@@ -168,6 +168,7 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, protocol.TOKEN_VARIABLE: ""},
+        preexec_fn=hear_interrupts,
     )
     try:
         assert process.stdout is not None
@@ -177,6 +178,11 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     finally:
         process.kill()
         process.wait(10)
+
+
+def hear_interrupts() -> None:
+    """A shell starts what runs in the background with SIGINT ignored, which children inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_the_command_serves_a_kind_with_its_parameters_until_it_is_interrupted() -> None:

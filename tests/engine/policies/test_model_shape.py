@@ -12,9 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from engine.errors import ModelError
+from engine.policies.assumed_weights import gated_decoder
 from engine.policies.loading import load_model
 from engine.policies.model_paths import BUNDLED
-from engine.policies.model_shape import gated_decoder, model_shape
+from engine.policies.model_shape import model_shape
 from tests.engine.models import save_small_model, small_model
 
 QWEN25_HALF_BILLION = {
@@ -65,6 +66,39 @@ def test_without_weights_the_published_count_comes_out(tmp_path: Path) -> None:
     shape = model_shape(folder_with(tmp_path, QWEN25_HALF_BILLION))
     assert shape.parameters == 494_032_768
     assert sum(prod(sizes) for sizes in shape.embedding.values()) == 151_936 * 896
+
+
+QWEN3_30B_A3B = {
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "model_type": "qwen3_moe",
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "moe_intermediate_size": 768,
+    "num_experts": 128,
+    "num_experts_per_tok": 8,
+    "num_hidden_layers": 48,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "tie_word_embeddings": False,
+}
+
+
+def test_without_weights_experts_are_counted_too(tmp_path: Path) -> None:
+    # 30.5 billion: https://huggingface.co/Qwen/Qwen3-30B-A3B
+    shape = model_shape(folder_with(tmp_path, QWEN3_30B_A3B))
+    assert round(shape.parameters / 1e9, 1) == 30.5
+    assert (shape.experts, shape.experts_per_token, shape.expert_intermediate) == (128, 8, 768)
+    assert not shape.in_parts  # they are merged when they are loaded
+
+
+def test_experts_without_a_size_of_their_own_have_that_of_a_feed_forward(tmp_path: Path) -> None:
+    mixtral = {**QWEN25_HALF_BILLION, "model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2}
+    shape = model_shape(folder_with(tmp_path, mixtral))
+    assert (shape.experts, shape.experts_per_token, shape.expert_intermediate) == (8, 2, 4864)
+    dense = model_shape(folder_with(tmp_path, {**QWEN25_HALF_BILLION, "num_experts": None}))
+    assert (dense.experts, dense.experts_per_token, dense.in_parts) == (0, 0, True)
 
 
 def test_the_names_made_up_without_weights_are_those_of_the_real_ones(tmp_path: Path) -> None:

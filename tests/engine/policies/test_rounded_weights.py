@@ -59,6 +59,17 @@ def test_samples_are_equal_to_the_bit_to_those_of_weights_and_keys_that_are_roun
     assert once == each_time  # tokens, log-probabilities and entropies
 
 
+@pytest.mark.parametrize("name", ["small", "GPT-2"])
+def test_frozen_matrices_kept_in_bfloat16_give_the_same_samples_as_those_rounded_at_each_use(name: str) -> None:
+    model = policy(name)
+    model.requires_grad_(False)
+    before = sampled(model)
+    halve_frozen(model)
+    halved = [weight for weight in model.parameters() if weight.dtype == torch.bfloat16]
+    assert len(halved) == {"small": 14, "GPT-2": 8}[name]  # 7 and 4 in each of two layers
+    assert sampled(model) == before
+
+
 def test_bfloat16_changes_the_samples_so_that_the_comparison_means_something() -> None:
     half = sampled(policy("small"))
     whole = small_model(3)

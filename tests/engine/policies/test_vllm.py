@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import torch
 
+from engine.config.sampling import VLLM_CPU_BATCH
 from engine.errors import ConfigError, ModelError
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.vllm_engine import VllmEngine
 from engine.policies.vllm_sampler import VllmSampler
-from engine.policies.vllm_start import CPU_BATCH
 from engine.rollout.batching import collate
 from engine.rollout.stop_strings import StopStrings
 from engine.rollout.types import Trajectory
@@ -168,7 +168,7 @@ def test_more_prompt_tokens_than_one_pass_takes_are_read_in_turns(engine: VllmEn
     responses = []
     while finished := at_work.advance():
         responses += finished
-    assert 2 * CPU_BATCH < 30 * 400
+    assert 2 * VLLM_CPU_BATCH < 30 * 400
     assert sorted(response.row for response in responses) == list(range(30))
 
 
@@ -315,3 +315,11 @@ def test_it_says_that_it_cannot_sleep_on_a_cpu(engine: VllmEngine) -> None:
         pytest.skip("this machine has a GPU")
     with pytest.raises(ModelError, match="cannot sleep on a CPU"):
         engine.sleep()
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_policy_whose_weights_are_not_numbers_is_an_error(engine: VllmEngine, temperature: float) -> None:
+    # the last test of this engine: its cache keeps what such weights wrote
+    engine.load_weights((name, torch.full_like(weight, math.nan)) for name, weight in tiny()[0].named_parameters())
+    with pytest.raises(ModelError, match=r"The policy's logits are not finite"):
+        roll_out(engine, temperature=temperature)

@@ -5,6 +5,7 @@ The plain way is transformers' own forward pass of one whole sequence, with its 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -117,10 +118,11 @@ def test_masks_are_those_of_a_plain_loop() -> None:
         assert torch.equal(found[kind], torch.tensor(expected))
 
 
-def test_a_kind_of_attention_that_is_not_known_is_refused() -> None:
+@pytest.mark.parametrize("kind", ["linear_attention", "chunked_attention"])
+def test_a_kind_of_attention_that_is_not_known_is_refused(kind: str) -> None:
     model = zoo_model("Qwen2")
-    model.config.layer_types = ["full_attention", "linear_attention"]
-    with pytest.raises(ModelError, match="Layers of qwen2 have the attention linear_attention"):
+    model.config.layer_types = ["full_attention", kind]
+    with pytest.raises(ModelError, match=f"Layers of qwen2 have the attention {kind}"):
         attention_kinds(model.config)
 
 
@@ -145,3 +147,16 @@ def test_a_policy_whose_weights_are_not_numbers_is_an_error_and_no_endless_play(
     sampler.submit(0, [5, 6], max_tokens=4)
     with pytest.raises(ModelError, match="logits are not finite"):
         sampler.advance()
+
+
+def test_a_token_that_the_model_rules_out_leaves_the_entropy_of_the_others() -> None:
+    model = zoo_model("Llama 3")
+    words = model.config.vocab_size
+    with torch.no_grad():
+        model.lm_head.weight.zero_()  # all tokens are equally likely
+    model.lm_head.bias = torch.nn.Parameter(torch.zeros(words).index_fill(0, torch.tensor([3]), -torch.inf))
+    sampler = BatchedSampler(model, rows=1, stop_ids=set(), temperature=1.0, seeds=[1])
+    sampler.submit(0, [5, 6], max_tokens=1)
+    responses = sampler.advance()
+    assert responses is not None
+    assert responses[0].entropies == [pytest.approx(math.log(words - 1))]

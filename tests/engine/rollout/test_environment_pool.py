@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from engine.environments.registry import ENVIRONMENTS
 from engine.policies.batched_sampler import BatchedSampler
 from engine.rollout.action_parser import ParsedResponse
 from engine.rollout.env_state_manager import EnvStateManager
+from engine.rollout.environment_pool import Guard, LocalEnvironments
 from engine.rollout.episode import Episode, TurnOutcome
 from engine.rollout.types import Response
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, roll_out
@@ -150,3 +152,19 @@ def test_a_trajectory_whose_environment_has_stepped_does_not_wait_for_another_re
     long = replace(long, environment=long.environment.model_copy(update={"max_response_tokens": 300}))
     proxy.play(sampler, proxy.players([short, long]))
     assert sampler.events.index("submit 0", sampler.events.index("response 0")) < sampler.events.index("response 1")
+
+
+def test_what_an_abandoned_request_returns_later_is_dropped_and_its_thread_ends() -> None:
+    """It may be past the environment's code, where an interrupt no longer reaches it."""
+    pool, returns = LocalEnvironments(1, lambda: None), threading.Event()
+    request: Any = SimpleNamespace(perform=returns.wait, episode=SimpleNamespace(deadline=0.0))
+    guard = Guard(pool)
+    guard.start()
+    pool.requests.put(request)
+    while guard.request is None:
+        time.sleep(0.001)
+    assert guard.abandon(late_at=1.0) is request
+    returns.set()
+    guard.join(10)
+    assert not guard.is_alive()
+    assert not pool.finished

@@ -28,6 +28,7 @@ from engine.training.token_values import logprobs_and_entropies
 from tests.engine.models import save_small_model, small_model, words
 from tests.engine.training.builders import learner_config, made_up_batch, update
 from tests.engine.training.test_runs import events_of, run_config, steps_of
+from tests.engine.zoo import zoo_model
 
 LORA = {"rank": 4, "alpha": 8.0}
 
@@ -105,6 +106,9 @@ def test_targets_that_the_model_lacks_are_refused_with_those_it_has() -> None:
         with pytest.raises(ModelError) as raised:
             add_adapter(small_model(), LoraSection(rank=4, targets=targets))
         assert "q_proj" in raised.value.remedy
+    with pytest.raises(ModelError) as raised:
+        add_adapter(zoo_model("GPT-2"), LoraSection(rank=4, targets="q_proj"))
+    assert raised.value.remedy == "Use all-linear, or names from c_attn, c_fc, c_proj, lm_head, separated by commas."
     with pytest.raises(ConfigError, match="targets"):
         build_config({"model": {"lora": {"targets": "q_proj,,"}}})
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.events import PhaseChanged, RunFailed
+from engine.training.newest_event import FILE
 from engine.training.run_directory import EventLog
 
 
@@ -60,6 +61,21 @@ def test_numbers_that_others_know_are_not_given_again_to_events_of_a_file_that_w
         first.emit(PhaseChanged(step=step, phase="rollout"))
     log = EventLog(path, attempt=2, epoch=0, known=known)
     assert log.emit(PhaseChanged(step=2, phase="rollout")).seq == number
+
+
+@pytest.mark.parametrize(("beside", "number"), [(None, 3), (b"", 1), (b"{torn", 1)])
+def test_numbers_go_on_after_a_file_was_deleted_as_long_as_the_one_beside_it_can_be_read(
+    tmp_path: Path, beside: bytes | None, number: int
+) -> None:
+    path = tmp_path / "events.jsonl"
+    log = opened(path)
+    for step in (1, 2):
+        log.emit(PhaseChanged(step=step, phase="rollout"))
+    log.close()
+    path.unlink()
+    if beside is not None:
+        (tmp_path / FILE).write_bytes(beside)
+    assert opened(path).emit(PhaseChanged(step=1, phase="rollout")).seq == number
 
 
 @pytest.mark.parametrize(

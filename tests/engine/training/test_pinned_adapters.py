@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from engine.config import RunConfig
-from engine.starting_adapter import given_adapter, pin_adapter, with_pinned_adapter
+from engine.starting_adapter import copy_adapter, given_adapter, pin_adapter, take_copy, with_pinned_adapter
 from engine.training.checkpoint_settings import weight_settings
 from engine.training.session import EXIT_DONE, EXIT_FAILED, train
 from tests.engine.adapters import configured, save_small_adapter
@@ -58,8 +58,26 @@ def test_another_adapter_or_a_new_beginning_replaces_the_copy(base: Path, adapte
     assert given_adapter(pin_adapter(other, run, again=False).model.adapter) == str(tmp_path / "other")
 
 
-def test_an_adapter_that_does_not_exist_is_left_to_the_checks(base: Path, tmp_path: Path) -> None:
-    config = configured(base, tmp_path / "gone")
+def test_a_first_start_keeps_the_adapter_that_the_run_was_launched_with(
+    base: Path, adapter: Path, tmp_path: Path
+) -> None:
+    config, run, copy = configured(base, adapter), tmp_path / "run", tmp_path / "run/start/adapter"
+    assert copy_adapter(str(adapter), tmp_path / "copy")
+    take_copy(tmp_path / "copy", run)
+    given = (adapter / "adapter_model.safetensors").read_bytes()
+    (adapter / "adapter_model.safetensors").write_bytes(b"changed while the run waited")
+    assert pin_adapter(config, run, again=True).model.adapter == str(copy)
+    shutil.rmtree(adapter)
+    assert pin_adapter(config, run, again=True).model.adapter == str(copy)
+    assert (copy / "adapter_model.safetensors").read_bytes() == given
+
+    other = configured(base, save_small_adapter(tmp_path / "other"))
+    assert given_adapter(pin_adapter(other, run, again=True).model.adapter) == str(tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["/nowhere/gone", "~nobody-of-that-name/adapter"])
+def test_an_adapter_that_does_not_exist_is_left_to_the_checks(base: Path, tmp_path: Path, name: str) -> None:
+    config = configured(base, name)
     assert pin_adapter(config, tmp_path / "run", again=True) is config
     assert not (tmp_path / "run").exists()
 

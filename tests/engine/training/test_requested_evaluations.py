@@ -48,6 +48,32 @@ def test_without_an_engine_they_are_appended_as_a_part_of_the_newest_attempt(run
     assert list((run / FOLDER).iterdir()) == []
 
 
+@pytest.mark.parametrize("lines_left", [0, 1, None])
+def test_in_a_shell_a_result_has_a_number_of_its_own_although_the_file_was_cut_or_deleted(
+    run: Path, lines_left: int | None
+) -> None:
+    """Event 1 of attempt 2, then events 2 and 3 of attempt 3 under the sixth supervisor: the result is number 4."""
+    log = EventLog(run / "events.jsonl", attempt=3, epoch=6)
+    for phase in ("rollout", "update"):
+        log.emit(PhaseChanged(step=9, phase=phase))
+    log.close()
+    cut(run / "events.jsonl", lines_left)
+    hand_over(run, [result(4)])
+    newest = events_in(run)[-1]
+    assert (newest.kind, newest.seq, newest.attempt, newest.epoch) == ("checkpoint_evaluated", 4, 3, 6)
+    cut(run / "events.jsonl", lines_left)
+    hand_over(run, [result(5)])
+    assert events_in(run)[-1].seq == 5
+
+
+def cut(path: Path, lines_left: int | None) -> None:
+    """Deletes the file if no number is given."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.unlink()
+    if lines_left is not None:
+        path.write_bytes(b"".join(lines[:lines_left]))
+
+
 def test_while_an_engine_trains_it_takes_them_and_nobody_else_writes(run: Path) -> None:
     directory = RunDirectory(run)  # as the engine holds it
     log = EventLog(directory.events, attempt=2, epoch=5)

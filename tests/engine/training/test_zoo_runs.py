@@ -1,4 +1,5 @@
-"""Runs on many architectures, each with the chat template of its family: what is sampled is what is trained on."""
+"""Runs on many architectures, each with the chat template of its family: the learner gives the sampled tokens the
+probabilities that the sampler drew them with. `tests/engine/rollout/test_trained_tokens.py` compares their ids."""
 
 from __future__ import annotations
 
