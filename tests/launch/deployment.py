@@ -17,7 +17,9 @@ from websockets.sync import client as websockets
 from websockets.typing import Origin
 
 from engine.config import RunConfig
+from tests.launch.empty_database import put_empty_database
 from tests.launch.installation import REPOSITORY, free_port
+from tests.launch.questions import Questions
 from workers.launch.redis_server import find_server
 
 PATIENCE = 90.0
@@ -32,11 +34,6 @@ def wait_for(condition: Callable[[], Any], what: str, seconds: float = PATIENCE,
     return value
 
 
-def wait_for_answer(condition: Callable[[], Any], what: str) -> Any:
-    """As `wait_for`, for what asks a process that has to start first (`Deployment.ask`), which takes seconds."""
-    return wait_for(condition, what, every=2.0)
-
-
 class Deployment:
     """`with Deployment(tmp_path) as one:`; leaving the block ends all processes that it has started, and engines."""
 
@@ -44,6 +41,7 @@ class Deployment:
         self.directory = directory
         self.code = REPOSITORY  # what is started from now on runs it
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.questions: Questions | None = None
         self.redis_port, password = free_port(), secrets.token_hex(8)
         self.redis_password = password
         self.environment = {name: value for name, value in os.environ.items() if name not in INHERITED} | {
@@ -58,6 +56,7 @@ class Deployment:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._end_questions()
         for process in reversed(self.processes):
             process.kill()
             process.wait()
@@ -92,7 +91,10 @@ class Deployment:
 
     def prepare(self) -> None:
         """The tables, without a run."""
-        self.manage("migrate")
+        if "DATABASE_URL" in self.environment:
+            self.manage("migrate", "--skip-checks")
+        else:
+            put_empty_database(Path(self.environment["STARBOARD_DATA_DIR"]))
 
     def manage(self, *arguments: str, **variables: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
@@ -103,8 +105,16 @@ class Deployment:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def ask(self, code: str, **variables: str) -> str:
-        return self.manage("shell", "--no-imports", "-c", code, **variables)
+    def ask(self, question: str) -> str:
+        """What this Python code prints in a process of the deployment."""
+        if self.questions is None or self.questions.code != self.code:
+            self._end_questions()
+            self.questions = Questions(self.code, self.environment)
+        return self.questions.ask(question)
+
+    def _end_questions(self) -> None:
+        if self.questions is not None:
+            self.questions.close()
 
     def submit(self, config: RunConfig, name: str) -> str:
         """The key of a run that waits for a worker."""

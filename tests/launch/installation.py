@@ -28,8 +28,11 @@ def free_port() -> int:
 class Installation:
     """`with Installation(tmp_path) as one:` runs it; leaving the block stops it like Ctrl-C."""
 
-    def __init__(self, data_dir: Path, port: int | None = None, *, threads: int | None = 1) -> None:
+    def __init__(
+        self, data_dir: Path, port: int | None = None, *, threads: int | None = 1, module: str = "workers.launch"
+    ) -> None:
         self.data_dir = data_dir
+        self.module = module
         self.threads = threads
         self.port = port or free_port()
         self.output_file = data_dir.with_suffix(".out")
@@ -42,7 +45,7 @@ class Installation:
         """Returns when it is ready."""
         with self.output_file.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workers.launch"],
+                [sys.executable, "-m", self.module],
                 cwd=REPOSITORY,
                 env=self.environment(),
                 stdout=output,
@@ -72,6 +75,7 @@ class Installation:
     def children(self) -> dict[str, int]:
         """The pids of the launcher's processes, by name."""
         names = {"redis": "redis", "workers.launch.web": "web", "-m\0workers\0": "worker"}
+        names |= {f"{self.module}\0web": "web", f"{self.module}\0worker": "worker"}
         names["celeryd"] = "worker"  # the title set by setproctitle, if it is installed for vLLM
         found: dict[str, int] = {}
         for entry in Path("/proc").glob("[0-9]*"):

@@ -17,7 +17,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, get, open_socket, wait_for, wait_for_answer
+from tests.launch.deployment import Deployment, get, open_socket, wait_for
 from tests.launch.installation import free_port
 from tests.on_postgres import PostgreSQL, find_programs
 
@@ -128,7 +128,7 @@ def test_no_event_is_lost_and_no_run_is_judged_when_the_database_is_restarted_un
                     outage(database, mode, port, readers)
             assert set(readers.statuses) == {200, 503}
             finished = "from webapp.runs.models import Run; print(Run.objects.filter(state='finished').count())"
-            wait_for_answer(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
+            wait_for(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
             last = lines(files[0])[-1]["seq"]
             wait_for(lambda: follower.seqs[-1] == last, "the end in an open page")
         assert follower.seqs == list(range(1, last + 1))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, wait_for, wait_for_answer
+from tests.launch.deployment import Deployment, wait_for
 from tests.launch.installation import free_port
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def test_every_run_continues_after_all_processes_were_killed_in_one_instant(tmp_
         one.start_site(port)
         one.start_worker(**SETTINGS)
         finished = "from webapp.runs.models import Run; print(Run.objects.filter(state='finished').count())"
-        wait_for_answer(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
+        wait_for(lambda: one.ask(finished).endswith(str(RUNS)), "runs that have finished")
         found = rows(one)
         for row, file in zip(found, files, strict=True):
             assert (row["attempt"], row["problems"]) == (2, 0)

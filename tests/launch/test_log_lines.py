@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config
-from tests.launch.deployment import Deployment, get, wait_for_answer
+from tests.launch.deployment import Deployment, get, wait_for
 from tests.launch.installation import free_port
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def test_lines_of_site_and_worker_name_request_user_and_run(tmp_path: Path) -> N
         get(port, "/runs/no-such-run/", **cookie, **{"X-Request-ID": "of-the-proxy"})
         get(port, "/nothing/", **{"X-Request-ID": "two words"})
         worker = one.start_worker()
-        wait_for_answer(lambda: one.ask(FINISHED).endswith("finished"), "a run that has finished")
+        wait_for(lambda: one.ask(FINISHED).endswith("finished"), "a run that has finished")
         worker.terminate()
         worker.wait()
 

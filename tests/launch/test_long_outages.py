@@ -9,13 +9,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, get, wait_for, wait_for_answer
+from tests.launch.deployment import Deployment, get, wait_for
 from tests.launch.installation import free_port
 from tests.on_postgres import PostgreSQL, find_programs
 
@@ -37,13 +37,17 @@ print(json.dumps({
 
 @contextmanager
 def frozen(pids: list[int]) -> Iterator[None]:
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    _signal(pids, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        _signal(pids, signal.SIGCONT)
+
+
+def _signal(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):  # of a connection that has ended meanwhile
+            os.kill(pid, number)
 
 
 def processes_of(server: PostgreSQL) -> list[int]:
@@ -77,13 +81,14 @@ def test_a_freeze_for_longer_than_any_limit_loses_no_run(tmp_path: Path, frozen_
         wait_for(lambda: get(port, "/readyz")[0] == 200, "a site that is ready")
         with frozen(processes_of(database) if frozen_part == "database" else [redis.pid]):
             until = time.monotonic() + AWAY
+            wait_for(lambda: asked(port, "/readyz") == 503, "a site that is not ready", 10)  # answers are repeated
             while time.monotonic() < until:
                 assert asked(port, "/readyz") == 503
                 assert asked(port, "/healthz") == (503 if frozen_part == "database" else 200)
                 time.sleep(0.5)
         wait_for(lambda: get(port, "/readyz")[0] == 200, "a site that is ready")
         finished = "from webapp.runs.models import Run; print(Run.objects.get().state)"
-        wait_for_answer(lambda: one.ask(finished).splitlines()[-1] not in ("running", "starting"), "the end of the run")
+        wait_for(lambda: one.ask(finished).splitlines()[-1] not in ("running", "starting"), "the end of the run")
         row = json.loads(one.ask(ROW).splitlines()[-1])
         assert (row["state"], row["attempt"], row["problems"], row["faults"]) == ("finished", 1, 0, 0)
         assert row["steps"] == list(range(1, STEPS + 1))

@@ -13,6 +13,7 @@ import pytest
 from django.apps import apps
 from django.db import migrations, models
 from django.db.migrations.operations.base import Operation
+from django.db.models.fields import NOT_PROVIDED
 
 from tests.launch.deployment import Deployment, wait_for
 from tests.on_postgres import find_programs, server
@@ -71,6 +72,12 @@ def locking(operations: list[Operation]) -> list[str]:
     return [type(one).__name__ for one in operations if isinstance(one, LOCKING) and not is_online(one)]
 
 
+def unknown_to_older_code(operations: list[Operation]) -> list[str]:
+    """Columns without which a row of a site or worker that is not upgraded yet could not be added."""
+    added = [one for one in operations if isinstance(one, migrations.AddField) and not one.field.many_to_many]
+    return [one.name for one in added if not one.field.null and one.field.db_default is NOT_PROVIDED]
+
+
 def is_online(operation: Operation) -> bool:
     return isinstance(operation, AddIndexOnline | RemoveIndexOnline)
 
@@ -94,6 +101,19 @@ def test_no_migration_locks_a_table_for_long() -> None:
         if (names := locking(migration.operations)) and not hasattr(migration, REVIEWED)
     }
     assert not wrong, "use webapp.online_migrations, or say in `short_locks` why it is safe; see CONTRIBUTING.md"
+
+
+def test_columns_that_are_added_have_defaults_in_the_database() -> None:
+    assert [
+        (found.__module__, names) for found in later_migrations() if (names := unknown_to_older_code(found.operations))
+    ] == []
+    fields = {
+        "mood": models.TextField(default="calm"),
+        "tone": models.TextField(db_default="calm"),
+        "left": models.TextField(null=True),
+    }
+    added = [migrations.AddField("run", name, field) for name, field in fields.items()]
+    assert unknown_to_older_code(added) == ["mood"]
 
 
 def test_operations_that_lock_are_recognised() -> None:

@@ -27,7 +27,8 @@ def test_the_site_is_ready_once_it_has_tables_redis_and_a_worker(tmp_path: Path)
         assert list(lacking(port)) == ["migrations", "redis", "workers"]
         assert "manage.py migrate" in lacking(port)["migrations"]
         one.prepare()
-        assert list(lacking(port)) == ["redis", "workers"]
+        # an answer is repeated for a second, and the tables may take less than that
+        wait_for(lambda: list(lacking(port)) == ["redis", "workers"], "a site with tables")
         one.start_redis()
         wait_for(lambda: list(lacking(port)) == ["workers"], "a site that reaches Redis")
         worker = one.start_worker()
@@ -39,7 +40,8 @@ def test_the_site_is_ready_once_it_has_tables_redis_and_a_worker(tmp_path: Path)
         wait_for(lambda: not lacking(port), "a site that is ready")
         worker.terminate()
         worker.wait()
-        assert list(lacking(port)) == ["workers"]  # it has withdrawn
+        # it has withdrawn, and an answer is at most a second old
+        wait_for(lambda: list(lacking(port)) == ["workers"], "a worker that has withdrawn", 3)
 
 
 def test_a_worker_of_evaluations_alone_supervises_no_run(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config
-from tests.launch.deployment import Deployment, get, open_socket, wait_for, wait_for_answer
+from tests.launch.deployment import Deployment, get, open_socket, wait_for
 from tests.launch.installation import free_port
 from tests.on_postgres import find_programs, server
 
@@ -43,7 +43,7 @@ def test_a_run_launched_on_one_site_is_seen_live_on_the_other(tmp_path: Path) ->
         page = get(second, f"/runs/{run}/", Cookie=cookie)
         assert page[0] == 200
         recorded = (tmp_path / "data" / "runs" / run / "events.jsonl").read_bytes().count(b"\n")
-        wait_for_answer(lambda: one.ask(STATE).endswith(f"[('finished', {recorded})]"), "a run that has finished")
+        wait_for(lambda: one.ask(STATE).endswith(f"[('finished', {recorded})]"), "a run that has finished")
 
 
 def steps_until_the_end(socket: Any) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.config import RunConfig
-from tests.launch.deployment import Deployment, wait_for_answer
+from tests.launch.deployment import Deployment, wait_for
 from tests.launch.installation import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ MIGRATION = """from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [("runs", "0001_initial")]
-    operations = [migrations.AddField("run", "mood", models.TextField(default="calm"))]
+    operations = [migrations.AddField("run", "mood", models.TextField(db_default="calm"))]
 """
 ROWS = (
     "from webapp.runs.models import Run, RunEvent; run = Run.objects.get(); "
@@ -68,7 +68,7 @@ def upgraded(folder: Path) -> Path:
         '    detail: str = ""\n    why: str = ""\n\n\nclass StepCompleted',
     )
     notes = '    notes = models.TextField(blank=True, default="")\n'
-    replace(folder / "webapp/runs/models/run.py", notes, f'{notes}    mood = models.TextField(default="calm")\n')
+    replace(folder / "webapp/runs/models/run.py", notes, f'{notes}    mood = models.TextField(db_default="calm")\n')
     (folder / "webapp/runs/migrations/0002_run_mood.py").write_text(MIGRATION)
     return folder
 
@@ -85,17 +85,18 @@ def test_a_run_goes_on_while_site_and_worker_are_upgraded(tmp_path: Path) -> Non
             found: tuple[str, int, int, int, int, bool, str] = ast.literal_eval(one.ask(ROWS).splitlines()[-1])
             return found
 
-        wait_for_answer(lambda: rows()[1] >= 5, "five steps")
+        wait_for(lambda: rows()[1] >= 5, "five steps")
+        one.code = upgraded(tmp_path / "new")
+        one.manage("migrate")
+        migrated = rows()
+        wait_for(lambda: rows()[1] >= migrated[1] + 5, "five steps by the old worker in the new tables")
         worker.terminate()
         worker.wait(30)
         before = rows()
-
-        one.code = upgraded(tmp_path / "new")
-        one.manage("migrate")
         one.start_worker("new worker", DJANGO_SETTINGS_MODULE=SETTINGS)
-        wait_for_answer(lambda: rows()[1] >= before[1] + 20, "twenty more steps")
+        wait_for(lambda: rows()[1] >= before[1] + 20, "twenty more steps")
         one.ask(STOP)
-        wait_for_answer(lambda: rows()[0] == "stopped", "a stopped run")
+        wait_for(lambda: rows()[0] == "stopped", "a stopped run")
 
         _, step, attempt, last_seq, steps, complete, mood = rows()
         record = next((tmp_path / "data/runs").glob("*/events.jsonl")).read_bytes()

@@ -1,7 +1,7 @@
 """`python -m workers.launch`: Redis, tables, a worker and the site, until Ctrl-C; engines end with a checkpoint.
 
-This process imports neither Django nor the engine. It starts the others, restarts those that end by themselves, and
-stops them in order: the site, the worker, the engines, Redis. Interrupted runs continue at the next start.
+This process loads neither the site nor the engine. It starts the others, restarts those that end by themselves or
+hang, and stops them in order: the site, the worker, the engines, Redis. Interrupted runs continue at the next start.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
 
 from webapp import environ
-from workers.launch import redis_server
+from workers.launch import probes, redis_server
 from workers.launch.children import Child
 from workers.launch.health import answers
+from workers.launch.liveness import ProbeTimes
 from workers.launch.preflight import CannotStart, check_port, take_lock
 from workers.launch.supported import why_unsupported
+from workers.launch.watch import Probe, Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120.0
@@ -31,6 +34,10 @@ ENGINE_SECONDS = 30
 
 class Launcher:
     """1. preflight checks  2. Redis  3. tables and examples  4. worker and site  5. watch  6. stop in order"""
+
+    probe_times: ClassVar[ProbeTimes] = ProbeTimes()
+    worker_command: ClassVar[list[str]] = [sys.executable, "-m", "workers"]
+    web_command: ClassVar[list[str]] = [sys.executable, "-m", "workers.launch.web"]
 
     def __init__(self) -> None:
         self.data_dir = environ.path("STARBOARD_DATA_DIR", ROOT / "var")
@@ -49,13 +56,15 @@ class Launcher:
         try:
             self._check_settings()
             self._start_redis()
-            self._manage("prepare", [sys.executable, "-m", "workers.launch.prepare"])
+            link = self._prepare()
             self.prepared = True
-            self._start("worker", [sys.executable, "-m", "workers"])
-            web = self._start("web", [sys.executable, "-m", "workers.launch.web"])
-            welcome = self._welcome()  # takes a second or two, in which the site starts
+            redis_url = environ.text("REDIS_URL") or self.environment["REDIS_URL"]
+            self._start("worker", self.worker_command, probes.worker(redis_url), writes_stacks=True)
+            site = probes.site(self.port, self.bind, self.probe_times.timeout)
+            web = self._start("web", self.web_command, site, writes_stacks=True)
             self._wait_until_ready(web)
-            say(f"{welcome}Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs continue at the next start.")
+            say(f"\n{self._welcome(link)}\n")
+            say(f"Logs: {self.data_dir / 'logs'}. Ctrl-C stops everything; runs continue at the next start.")
             self._watch()
         finally:
             self._stop()
@@ -75,13 +84,15 @@ class Launcher:
             return
         path = redis_server.socket_path(self.data_dir)
         self.environment["REDIS_URL"] = f"unix://{path}"
-        redis = self._start("redis", redis_server.command(redis_server.find_server(), path))
+        command = redis_server.command(redis_server.find_server(), path)
+        redis = self._start("redis", command, probes.private_redis(path, self.probe_times.timeout))
         deadline = time.monotonic() + START_SECONDS
         while not path.exists():
             self._give_up_if_ended(redis, deadline)
 
-    def _start(self, name: str, command: list[str]) -> Child:
-        child = Child(name, command, self.data_dir / "logs" / f"{name}.log", self._child_environment())
+    def _start(self, name: str, command: list[str], probe: Probe, *, writes_stacks: bool = False) -> Child:
+        log = self.data_dir / "logs" / f"{name}.log"
+        child = Child(name, command, log, self._child_environment(), Watch(probe, self.probe_times), writes_stacks)
         child.start()
         self.children.append(child)
         return child
@@ -105,7 +116,7 @@ class Launcher:
 
     def _wait_until_ready(self, web: Child) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not answers(self.port):
+        while not answers(self.port, self.bind):
             self._give_up_if_ended(web, deadline)
 
     def _give_up_if_ended(self, child: Child, deadline: float) -> None:
@@ -115,11 +126,15 @@ class Launcher:
             raise CannotStart(f"{child.name} did not start. The end of {child.log}:\n{child.last_lines()}")
         time.sleep(0.1)
 
-    def _welcome(self) -> str:
-        if not environ.flag("STARBOARD_SIGN_IN_LINKS", True):
-            return f"\nStarboard is running at {self.bind}:{self.port}. Sign in with a password.\n\n"
-        link = self._manage("link", [sys.executable, "manage.py", "sign_in_link"])
-        return f"\nStarboard is running. Sign in with this link, which works once within ten minutes:\n\n    {link}\n\n"
+    def _prepare(self) -> str:
+        """Returns a sign-in link, or nothing where they are off."""
+        wanted = ["--link"] if environ.flag("STARBOARD_SIGN_IN_LINKS", True) else []
+        return self._manage("prepare", [sys.executable, "-m", "workers.launch.prepare", *wanted])
+
+    def _welcome(self, link: str) -> str:
+        if not link:
+            return f"Starboard is running at {self.bind}:{self.port}. Sign in with a password."
+        return f"Starboard is running. Sign in with this link, which works once within ten minutes:\n\n    {link}"
 
     def _watch(self) -> None:
         while not self.signals:
@@ -130,13 +145,23 @@ class Launcher:
     def _look_after(self, child: Child, now: float) -> None:
         """Whatever becomes of one process, the others and the engines go on."""
         if not child.has_ended():
-            if child.is_frozen(now):
-                say(f"{child.name} has been suspended for too long and is ended.")
-                child.kill()
+            self._end_if_stuck(child, now)
         elif child.restart_at is None:
             say(f"{child.name} ended unexpectedly and restarts in {child.plan_restart(now):g} s; see {child.log}.")
         elif now >= child.restart_at and not self.signals:
             child.start()
+
+    def _end_if_stuck(self, child: Child, now: float) -> None:
+        if child.killed_at is not None:
+            if now >= child.killed_at:
+                child.kill()
+        elif child.is_frozen(now):
+            say(f"{child.name} has been suspended for too long and is ended.")
+            child.kill()
+        elif child.hangs(now):
+            where = f" Where it hung: {child.log}." if child.writes_stacks else ""
+            say(f"{child.name} is alive but has not answered for too long, and is ended.{where}")
+            child.kill_soon(now)
 
     def _stop(self) -> None:
         say("Stopping: the site, the worker, the engines." if self.prepared else "Stopping.")

@@ -7,13 +7,19 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from workers.launch.watch import Watch
+from workers.stacks import STACKS
 
 LARGEST_LOG = 5_000_000
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a restart; each is twice the one before
 STEADY = 60.0  # seconds that a process has to live before its pauses begin at the first one
 FROZEN = 30.0  # seconds that a process may be suspended
+STACK_SECONDS = 1.0  # for a process to write its stacks
+KILL_SECONDS = 1.0  # for the kernel to end a process; one that waits for a disk ends later
 PR_SET_PDEATHSIG = 1
 
 
@@ -26,17 +32,20 @@ class Child:
     command: list[str]
     log: Path
     environment: dict[str, str]
+    watch: Watch | None = None
+    writes_stacks: bool = False  # on the signal `STACKS`
     process: subprocess.Popen[bytes] | None = None
     started_at: float = 0.0
     pause: float = FIRST_PAUSE  # before the next restart
     restart_at: float | None = None  # of one that has ended
     suspended_since: float | None = None
+    killed_at: float | None = None  # or will be
 
     def start(self) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if self.log.exists() and self.log.stat().st_size > LARGEST_LOG:
             self.log.replace(self.log.with_suffix(".log.1"))
-        self.started_at, self.restart_at, self.suspended_since = time.monotonic(), None, None
+        self.started_at, self.restart_at, self.suspended_since, self.killed_at = time.monotonic(), None, None, None
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
                 self.command,
@@ -47,6 +56,8 @@ class Child:
                 start_new_session=True,
                 preexec_fn=end_with_parent,
             )
+        if self.watch is not None:
+            self.watch.begin(self.process.pid, self.started_at)
 
     def has_ended(self) -> bool:
         return self.process is not None and self.process.poll() is not None
@@ -68,11 +79,22 @@ class Child:
             self.suspended_since = now
         return now - self.suspended_since >= seconds
 
+    def hangs(self, now: float) -> bool:
+        """It is alive, and has not answered for too long."""
+        return self.watch is not None and self.watch.is_unresponsive(now)
+
+    def kill_soon(self, now: float) -> None:
+        """After it has written its stacks."""
+        if self.writes_stacks and self.process is not None:
+            self.process.send_signal(STACKS)
+        self.killed_at = now + (STACK_SECONDS if self.writes_stacks else 0.0)
+
     def kill(self) -> None:
         """Its whole session, at once."""
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(KILL_SECONDS)
 
     def stop(self, seconds: float) -> None:
         """SIGTERM, then after `seconds` SIGKILL to the remaining processes of its session."""
@@ -98,9 +120,10 @@ def _is_suspended(pid: int) -> bool:
         return False
 
 
+_libc = ctypes.CDLL(None)  # loaded before any thread is started: between fork and exec, a lock may be held by nobody
+
+
 def end_with_parent() -> None:
     """Linux sends SIGTERM to the child when the launcher ends, for whatever reason."""
-    try:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    except (OSError, AttributeError):
-        return  # not Linux: an orderly stop still works
+    with suppress(AttributeError):  # not Linux: an orderly stop still works
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

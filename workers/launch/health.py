@@ -1,7 +1,7 @@
 """`python -m workers.launch.health [site | worker]`: exit status 0 if that of this machine is alive. For container
 health checks.
 
-The site has to answer; a worker has to have announced itself in Redis, which it does while it takes tasks.
+The site has to answer; a worker has to have announced itself in Redis, which it does while its loop takes tasks.
 """
 
 from __future__ import annotations
@@ -9,22 +9,35 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import urllib.error
-import urllib.request
+from http.client import HTTPConnection, HTTPException
 
 from webapp import environ
 
+SECONDS = 5
+ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # whoever listens at all addresses answers at loopback
+
 
 def site_is_healthy() -> bool:
-    return answers(environ.integer("PORT", 8000, low=1, high=65535))
+    return answers(environ.integer("PORT", 8000, low=1, high=65535), environ.text("STARBOARD_BIND", "127.0.0.1"))
 
 
-def answers(port: int) -> bool:
+def answers(port: int, bind: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+        return status(port, bind, SECONDS) == 200
+    except (HTTPException, OSError):
         return False
+
+
+def status(port: int, bind: str, seconds: float) -> int:
+    """Of `/healthz`, asked at the address that the site listens on, past any proxy of the machine, and by the host that
+    it always trusts. Raises `HTTPException` or `OSError` if there is none."""
+    address = bind.strip("[]")
+    connection = HTTPConnection(ANY.get(address, address), port, timeout=seconds)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": f"127.0.0.1:{port}"})
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def worker_is_healthy() -> bool:

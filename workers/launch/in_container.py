@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from workers.launch.children import end_with_parent
+from workers.stacks import STACKS
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER_SECONDS = 10.0
@@ -27,6 +28,7 @@ def main(arguments: list[str]) -> int:
         worker.terminate()
         signal.setitimer(signal.ITIMER_REAL, WORKER_SECONDS)
 
+    signal.signal(STACKS, lambda number, frame: worker.send_signal(STACKS))
     signal.signal(signal.SIGALRM, lambda number, frame: worker.kill())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)

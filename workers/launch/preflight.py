@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import socket
+from io import UnsupportedOperation
 from pathlib import Path
 from typing import TextIO
 
@@ -24,7 +25,7 @@ def take_lock(data_dir: Path, port: int) -> TextIO:
         keep_private(data_dir)
     except (ImproperlyConfigured, OSError) as error:
         raise CannotStart(str(error)) from None
-    file = (data_dir / "launch.lock").open("a+")
+    file = _lock_file(data_dir / "launch.lock")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -33,9 +34,24 @@ def take_lock(data_dir: Path, port: int) -> TextIO:
             f"Starboard already runs in {data_dir} ({file.read().strip() or 'starting'}). `make link` prints a link "
             "to it. To run a second one, give it its own data directory and port: make run STARBOARD_DATA_DIR=… PORT=…"
         ) from None
+    except OSError as error:
+        raise CannotStart(
+            f"{data_dir / 'launch.lock'} cannot be locked: {error.strerror}. Set STARBOARD_DATA_DIR to a directory "
+            "on a file system that has locks, such as a local disk."
+        ) from None
     file.truncate(0)
     file.write(f"process {os.getpid()}, port {port}\n")
     file.flush()
+    return file
+
+
+def _lock_file(path: Path) -> TextIO:
+    """Opened for reading and writing. Never what a link leads to: that would be emptied."""
+    try:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600), "r+")
+    except (OSError, UnsupportedOperation) as error:
+        reason = "it is a link" if path.is_symlink() else str(error)
+        raise CannotStart(f"{path} cannot be locked: {reason}. Remove it, then start again.") from None
     return file
 
 

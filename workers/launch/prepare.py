@@ -1,6 +1,7 @@
-"""`python -m workers.launch.prepare`: prepares the database before the site starts.
+"""`python -m workers.launch.prepare [--link]`: prepares the database before the site starts.
 
 Tables, the local user, the example environments, the suites that ship and, at the very first start, a starter run.
+`--link` prints a sign-in link for the local user.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 STARTER = ROOT / "engine" / "configs" / "starter.toml"
 
 
-def prepare() -> None:
+def prepare() -> User:
+    """Returns the local user."""
     from django.core.management import call_command
 
     call_command("migrate", interactive=False, verbosity=0)
@@ -29,6 +31,7 @@ def prepare() -> None:
     load_examples()
     load_suites()
     queue_starter(user)
+    return user
 
 
 def load_examples() -> None:
@@ -57,12 +60,16 @@ def queue_starter(user: User) -> None:
     submit_run(owner=user, config=config, name="Starter run", environment_version=example)
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
-    prepare()
+    user = prepare()
+    if "--link" in arguments:
+        from webapp.accounts.services import new_link
+
+        sys.stdout.write(f"{new_link(user)}\n")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

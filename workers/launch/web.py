@@ -11,12 +11,15 @@ import django
 import uvicorn
 
 from workers.launch.connections import LimitedConnection
+from workers.launch.sockets import LimitedSocket
+from workers.stacks import write_stacks_on_signal
 
 LARGEST_SOCKET_MESSAGE = 64 * 1024
 SHUTDOWN_SECONDS = 5
 
 
 def main() -> int:
+    write_stacks_on_signal()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     # numpy's products are small here, and on a busy machine threads that wait for each other take twenty times as long
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -42,6 +45,7 @@ def main() -> int:
         host=settings.STARBOARD_BIND.strip("[]"),
         port=settings.PORT,
         http=LimitedConnection,
+        ws=LimitedSocket,
         ws_max_size=LARGEST_SOCKET_MESSAGE,
         ws_per_message_deflate=False,  # small messages to many pages: compression costs more than it saves
         proxy_headers=False,  # anyone can set them
