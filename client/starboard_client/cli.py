@@ -20,6 +20,7 @@ from starboard_client.run_commands import add_run_changes
 from starboard_client.site_commands import add_site
 from starboard_client.suite_commands import add_evaluations, add_suites
 from starboard_client.sweep_commands import add_sweeps
+from starboard_client.trajectory_commands import add_trajectories
 from starboard_client.verbs import add_json, add_limit, add_noun, add_output, add_watching, of_run
 
 FAILED, REFUSED, INTERRUPTED = 1, 4, 130
@@ -115,6 +116,7 @@ def _add_runs(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add_output(exported)
     exported.set_defaults(do=commands.export)
 
+    add_trajectories(verbs)
     add_run_changes(verbs)
 
     compared = verbs.add_parser("compare", help="settings that differ, the newest metrics, and held-out success")

@@ -22,26 +22,25 @@ from starboard_client.models import (
     Pair,
     Preset,
     Received,
+    RecordProblem,
     Run,
     RunDetail,
     RunPage,
-    Trajectory,
-    TrajectoryPage,
 )
 from starboard_client.reports import ReportCalls
 from starboard_client.site import SiteCalls
 from starboard_client.suites import SuiteCalls
 from starboard_client.sweeps import SweepCalls
+from starboard_client.trajectories import TrajectoryCalls
 from starboard_client.transport import Transport
 
 Action = Literal["stop", "pause", "resume", "checkpoint", "archive", "start_over"]
 EVENTS_AT_ONCE = 2000
 RUNS_AT_ONCE = 200
-TRAJECTORIES_AT_ONCE = {False: 500, True: 20}  # without and with their text
 ENTRIES_AT_ONCE = 100
 
 
-class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, SiteCalls):
+class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, TrajectoryCalls, SiteCalls):
     """A connection to a site. Without arguments, with STARBOARD_URL and STARBOARD_TOKEN, or as `starboard login` saved.
 
     Requests that the site is too busy for are sent again `retries` times, when it asks for them.
@@ -271,42 +270,15 @@ class Starboard(SweepCalls, SuiteCalls, ReportCalls, ImportCalls, ForkCalls, Sit
         """Newest first."""
         return [Alert.model_validate(one) for one in self._http.get(f"runs/{run_id}/alerts")["alerts"]]
 
+    def record_problems(self, run_id: str) -> list[RecordProblem]:
+        """What is wrong with the record of the run, in the order in which it was found."""
+        found = self._http.get(f"runs/{run_id}/alerts").get("record_problems", [])  # an older site has none
+        return [RecordProblem.model_validate(one) for one in found]
+
     def held_out(self, run_id: str) -> list[Evaluation]:
         """Evaluations on held-out problems, oldest first."""
         found = self._http.get(f"runs/{run_id}/held-out")["evaluations"]
         return [Evaluation.model_validate(one) for one in found]
-
-    def trajectories(
-        self,
-        run_id: str,
-        *,
-        step: int | None = None,
-        split: Literal["train", "validation"] | None = None,
-        success: bool | None = None,
-        group: int | None = None,
-        messages: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[Trajectory]:
-        """Newest recorded first, page by page; with their text if `messages`. `limit` is the most in all."""
-        after, left = None, limit
-        most = TRAJECTORIES_AT_ONCE[messages]
-        while left is None or left > 0:
-            page = TrajectoryPage.model_validate(
-                self._http.get(
-                    f"runs/{run_id}/trajectories",
-                    step=step,
-                    split=split,
-                    success=None if success is None else str(int(success)),
-                    group=group,
-                    messages="1" if messages else None,
-                    limit=most if left is None else min(left, most),
-                    after=after,
-                )
-            )
-            yield from page.trajectories
-            left = None if left is None else left - len(page.trajectories)
-            if (after := page.next) is None:
-                return
 
     def verdict(self, run_id: str) -> dict[str, Any]:
         found: dict[str, Any] = self._http.get(f"runs/{run_id}/verdict")

@@ -34,8 +34,8 @@ def server(starboard: Starboard, *, control: bool = False) -> MCPServer:
     made = MCPServer("starboard", instructions=INSTRUCTIONS, log_level="WARNING")
     tools = Tools(starboard)
     reading: list[Callable[..., Any]] = [
-        tools.list_runs, tools.run_summary, tools.metric_names, tools.curves, tools.alerts, tools.held_out_evaluations,
-        tools.trajectories, tools.compare_runs, tools.log_tail,
+        tools.list_runs, tools.run_summary, tools.metric_names, tools.curves, tools.alerts, tools.record_problems,
+        tools.held_out_evaluations, tools.trajectories, tools.compare_runs, tools.log_tail,
     ]  # fmt: skip
     for tool in reading:
         made.tool(annotations=READS)(_explained(tool))
@@ -115,6 +115,11 @@ class Tools:
         what it was compared with."""
         return [one.model_dump() for one in self.starboard.alerts(run_id)[:100]]
 
+    def record_problems(self, run_id: str) -> list[dict[str, Any]]:
+        """What is wrong with the record of a run, by byte offset in its file of events: lines that are no events, and
+        events that are missing. Without any, the curves and alerts are complete."""
+        return [one.model_dump() for one in self.starboard.record_problems(run_id)[:100]]
+
     def held_out_evaluations(self, run_id: str) -> list[dict[str, Any]]:
         """Held-out evaluations of a run, oldest first: success with its 95% interval."""
         return [one.model_dump() for one in self.starboard.held_out(run_id)]
@@ -126,16 +131,22 @@ class Tools:
         split: Literal["train", "validation"] | None = None,
         success: bool | None = None,
         group: int | None = None,
+        q: str = "",
+        sort: str = "-recorded",
         limit: int = 3,
     ) -> list[dict[str, Any]]:
         """Recorded trajectories with the text, the actions and the reward of each turn, newest first, at most 10. The
-        members of one group started from the same problem: give `group` to compare them. Long messages are cut."""
+        members of one group started from the same problem: give `group` to compare them. `q` has words that occur in
+        thoughts or actions: hole "go left" slip*. `sort` is an order such as -return, return, -tokens, -malformed or
+        advantage. Long messages are cut."""
         found = self.starboard.trajectories(
             run_id,
             step=step,
             split=split,
             success=success,
             group=group,
+            q=q,
+            sort=sort,
             messages=True,
             limit=max(1, min(limit, MOST_TRAJECTORIES)),
         )

@@ -115,6 +115,14 @@ class Alert(Answer):
     since: int | None = None
 
 
+class RecordProblem(Answer):
+    """Something wrong with the record of a run: a line that is no event, or events that are missing."""
+
+    kind: str
+    offset: int  # bytes from the beginning of `events.jsonl`
+    reason: str
+
+
 class Evaluation(Answer):
     """Held-out success with its 95% interval."""
 
@@ -136,7 +144,7 @@ class Turn(Answer):
 
 
 class Trajectory(Answer):
-    """`messages` and `played`, a row for each response, only if they were asked for."""
+    """`messages` and `played`, a row for each response, and `preview` only if they were asked for."""
 
     id: int
     step: int
@@ -147,16 +155,26 @@ class Trajectory(Answer):
     success: bool
     episode_return: float
     turns: int
+    seed: int
+    advantage: float | None = None
+    group_std: float | None = None
+    kept: bool | None = None
+    response_tokens: int = 0
+    parse_failures: int = 0
+    faults: list[str] = Field(default_factory=list)
+    surplus: int = 0
+    stop: str = ""
     attempt: int = 1
     superseded: bool = False
     messages: list[dict[str, str]] | None = None
     played: list[Turn] | None = None
     unreadable: str = ""
+    preview: str | None = None
 
 
 class TrajectoryPage(Answer):
     trajectories: list[Trajectory]
-    next: int | None
+    next: str | None
 
 
 class RejectedLine(Answer):

@@ -25,7 +25,7 @@ def add_run_changes(verbs: Verbs[argparse.ArgumentParser]) -> None:
     changed.add_argument("settings", nargs="+", metavar="FIELD=VALUE", help="such as optimizer.learning_rate=1e-5")
     changed.set_defaults(do=change_settings)
 
-    alerts = of_run(verbs, "alerts", "list the alerts of a run, newest first")
+    alerts = of_run(verbs, "alerts", "list the alerts of a run, newest first, and name problems of its record")
     add_json(alerts)
     alerts.set_defaults(do=list_alerts)
 
@@ -82,6 +82,8 @@ def change_settings(args: argparse.Namespace) -> int:
 def list_alerts(args: argparse.Namespace) -> int:
     with Starboard() as starboard:
         found = starboard.alerts(args.run)
+        for problem in starboard.record_problems(args.run):
+            note(f"Problem of the record, at byte {problem.offset}: {problem.reason}")
     if args.json:
         as_json([one.model_dump() for one in found])
     else:

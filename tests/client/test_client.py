@@ -12,6 +12,7 @@ from tests.builders.suites import suite_evaluation, suite_version
 from tests.webapp.runs.rows import a_run
 from webapp.accounts.models import PersonalToken
 from webapp.audit.models import AuditEntry
+from webapp.runs.models import RecordProblem
 from webapp.runs.models import Run as Row
 from webapp.runs.states import RunState
 
@@ -45,6 +46,15 @@ def test_the_same_key_launches_once(starboard: Starboard) -> None:
     assert Row.objects.count() == 1
     with pytest.raises(Invalid, match="another body"):
         starboard.launch(preset="collapse", key="k")
+
+
+def test_problems_of_the_record_are_listed_as_they_were_found(starboard: Starboard) -> None:
+    run = a_run()
+    assert starboard.record_problems(run.pk) == []
+    RecordProblem.objects.create(run=run, kind="gap", offset=12, reason="2 events are missing.")
+    RecordProblem.objects.create(run=run, kind="line", offset=7, reason="Not JSON.")
+    found = [(one.kind, one.offset, one.reason) for one in starboard.record_problems(run.pk)]
+    assert found == [("gap", 12, "2 events are missing."), ("line", 7, "Not JSON.")]
 
 
 def test_a_run_is_watched_to_its_end(starboard: Starboard) -> None:

@@ -60,6 +60,7 @@ async def test_an_agent_reads_runs_verdicts_curves_alerts_and_trajectories(recor
         assert 5 <= len(curves["steps"]) < 30
         [alert] = await called(client, "alerts", run_id=run_id)
         assert alert["message"] == "Entropy fell."
+        assert await called(client, "record_problems", run_id=run_id) == []
         assert await called(client, "trajectories", run_id=run_id) == []
         answer = await client.call_tool("run_summary", {"run_id": "nosuchrun0"})
         assert answer.is_error

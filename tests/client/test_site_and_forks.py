@@ -12,7 +12,7 @@ from starboard_client import Starboard
 from starboard_client.cli import main
 from tests.webapp.api.test_forks import trained
 from webapp.environments.models import EnvironmentDefinition
-from webapp.runs.models import Run
+from webapp.runs.models import RecordProblem, Run
 from webapp.runs.states import RunState
 
 
@@ -48,7 +48,10 @@ def test_a_run_is_labelled_moved_and_deleted(shell: Path, capsys: pytest.Capture
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [(row[0], row[1]) for row in rows] == [("1", second), ("2", first)]
     assert main(["runs", "set", run.pk, "optimizer.learning_rate=1e-5"]) == 1  # it has ended
+    RecordProblem.objects.create(run=run, kind="gap", offset=12, reason="2 events are missing.")
+    capsys.readouterr()
     assert main(["runs", "alerts", run.pk]) == 0
+    assert capsys.readouterr() == ("", "Problem of the record, at byte 12: 2 events are missing.\n")
     assert main(["runs", "delete", run.pk]) == 1
     assert Run.objects.filter(pk=run.pk, state=RunState.FINISHED).exists()
     assert main(["runs", "delete", run.pk, "--yes"]) == 0

@@ -22,6 +22,7 @@ from webapp.api.resources import (
     steering,
     sweeps,
     telemetry,
+    trajectories,
     verdicts,
     what_ifs,
 )
@@ -33,6 +34,7 @@ RESOURCES = (
     telemetry.resource,
     verdicts.resource,
     recorded.resource,
+    trajectories.resource,
     exports.resource,
     checkpoints.resource,
     what_ifs.resource,

@@ -67,7 +67,8 @@ def _check_scope(call: Call, endpoint: Endpoint) -> None:
 
 
 def _answered(call: Call, endpoint: Endpoint, parts: Mapping[str, Any]) -> HttpResponseBase:
-    rows = {PATH_ROWS[name].parameter: PATH_ROWS[name].row(parts[name]) for name in endpoint.rows}
+    path_rows = {name: PATH_ROWS[name] for name in endpoint.rows}
+    rows = {one.parameter: one.row(parts[name], in_brief=endpoint.in_brief) for name, one in path_rows.items()}
     for row in rows.values():
         require(row, endpoint.needs)
     values: dict[str, Any] = {"call": call, **rows, **{name: parts[name] for name in endpoint.numbers}}

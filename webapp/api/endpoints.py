@@ -62,8 +62,9 @@ class Media:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """`route` is the name for `reverse`; `needs` is the role in the projects of the path's rows; `problems` has a
-    sentence for each status that the function itself raises."""
+    """`route` is the name for `reverse`; `needs` is the role in the projects of the path's rows; `in_brief` is for a
+    function that uses no more than their ids; `problems` has a sentence for each status that the function itself
+    raises."""
 
     handler: Handler
     method: str
@@ -72,6 +73,7 @@ class Endpoint:
     tag: str
     scope: Scope
     needs: Role
+    in_brief: bool
     status: int
     most_bytes: int
     body_media: str
@@ -134,6 +136,7 @@ class Resource:
         route: str = "",
         scope: Scope = Scope.READ,
         needs: Role = Role.VIEWER,
+        in_brief: bool = False,
         status: int = 200,
         most_bytes: int = LONGEST_BODY,
         body_media: str = JSON,
@@ -151,6 +154,7 @@ class Resource:
                     tag=self.tag,
                     scope=scope,
                     needs=needs,
+                    in_brief=in_brief,
                     status=status,
                     most_bytes=most_bytes,
                     body_media=body_media,

@@ -10,12 +10,14 @@ import hashlib
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.http import JsonResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
+from webapp.adapter_copies import copies_first
 from webapp.api.endpoints import Call, Endpoint
 from webapp.api.problems import Problem
 from webapp.idempotency.models import LONGEST_KEY, IdempotentRequest
@@ -37,18 +39,24 @@ def once(call: Call, endpoint: Endpoint, answer: Callable[[], HttpResponseBase])
         )
     IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     digest = hashlib.sha256(call.request.body).hexdigest()
+    request = {"user": call.user, "endpoint": endpoint.name, "key": key, "digest": digest}
     try:
-        with transaction.atomic():
-            row = IdempotentRequest.objects.create(user=call.user, endpoint=endpoint.name, key=key, digest=digest)
-            made = answer()
-            row.status, row.answer = made.status_code, json.loads(getattr(made, "content", b"{}"))
-            row.save()
-            return made
+        return _recorded(request, answer)
     except IntegrityError:
         earlier = IdempotentRequest.objects.filter(user=call.user, endpoint=endpoint.name, key=key).first()
         if earlier is None:  # something else than the key
             raise
     return _again(earlier, digest)
+
+
+@copies_first
+def _recorded(request: dict[str, Any], answer: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    with transaction.atomic():
+        row = IdempotentRequest.objects.create(**request)
+        made = answer()
+        row.status, row.answer = made.status_code, json.loads(getattr(made, "content", b"{}"))
+        row.save()
+        return made
 
 
 def _again(earlier: IdempotentRequest, digest: str) -> HttpResponseBase:

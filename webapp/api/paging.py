@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from webapp.api.problems import Problem
 from webapp.live.reading import can_be_a_name
 
 Row = TypeVar("Row", bound=Model)  # with `created_at`
+Found = TypeVar("Found")
 
 ROW_ID = re.compile("[0-9a-z]{1,10}")
 POSITION = ("after", "limit")  # fields of a query that select no rows
@@ -27,9 +28,9 @@ POSITION = ("after", "limit")  # fields of a query that select no rows
 
 def page(rows: QuerySet[Row], query: Fields, *, after: str | None, limit: int) -> tuple[list[Row], str | None]:
     """At most `limit` rows, newest first, and the cursor of the next page; None if this one is the last."""
-    filters = _filters(query)
+    filters = filters_of(query)
     if after:
-        rows = _read(after, filters, lambda time, pk: rows.filter(_older(rows, time, pk)))
+        rows = read_cursor(after, filters, lambda time, pk: rows.filter(_older(rows, time, pk)))
     found = list(rows.order_by("-created_at", "-pk")[: limit + 1])
     return found[:limit], _cursor(found, limit, filters)
 
@@ -39,10 +40,10 @@ def sorted_page(
 ) -> tuple[list[Row], str | None]:
     """As `page`, by `order`, which the rows have as `sort_value`. Rows without a value come last either way, equal ones
     newest first."""
-    filters = _filters(query)
+    filters = filters_of(query)
     keyed: QuerySet[Any, Any] = rows.annotate(sort_value=order)
     if after:
-        keyed = _read(
+        keyed = read_cursor(
             after,
             filters,
             lambda value, time, pk: keyed.filter(_further(value, _older(rows, time, pk), descending=descending)),
@@ -59,16 +60,22 @@ def _cursor(found: list[Row], limit: int, filters: str, *keys: str) -> str | Non
     last = found[limit - 1]
     position = [getattr(last, key) for key in (*keys, "created_at")]
     times = [one.isoformat() if isinstance(one, datetime) else one for one in position]
-    text = json.dumps([filters, *times, str(last.pk)])
+    return write_cursor([*times, str(last.pk)], filters)
+
+
+def write_cursor(position: Iterable[Any], filters: str) -> str:
+    """Of a page that ended at `position`, what JSON has; `filters` are those of `filters_of`."""
+    text = json.dumps([filters, *position])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read(cursor: str, filters: str, rows_after: Callable[..., QuerySet[Row]]) -> QuerySet[Row]:
-    """`rows_after` gets the position of the cursor, and refuses values of other types."""
+def read_cursor(cursor: str, filters: str, read: Callable[..., Found]) -> Found:
+    """What `read` makes of the position of the cursor; it raises `ValueError` or the like for what is none. `Problem`
+    for a text that is no cursor, or that was made with other filters."""
     try:
         made_with, *position = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        found = rows_after(*position)
-    except (ValueError, TypeError, RecursionError, ValidationError):
+        found = read(*position)
+    except (ValueError, TypeError, OverflowError, RecursionError, ValidationError):
         raise Problem(
             400, f"after is {cursor[:60]!r}, which is not a cursor", "Send the `next` of the previous page."
         ) from None
@@ -99,6 +106,7 @@ def _further(value: Any, older: Q, *, descending: bool) -> Q:
     return beyond | Q(sort_value__isnull=True) | (Q(sort_value=value) & older)
 
 
-def _filters(query: Fields) -> str:
-    chosen = query.model_dump(mode="json", exclude=set(POSITION))
+def filters_of(query: Fields, without: Iterable[str] = POSITION) -> str:
+    """A digest of the query without the fields `without`, which select no rows."""
+    chosen = query.model_dump(mode="json", exclude=set(without))
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]

@@ -34,6 +34,11 @@ class Filters:
     run_ids: tuple[str, ...] = ()  # to search in; none for all
 
     def apply(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
+        rows = self.apply_conditions(rows)
+        return rows.filter(matching(self.terms, self.run_ids)) if self.terms else rows
+
+    def apply_conditions(self, rows: QuerySet[Trajectory]) -> QuerySet[Trajectory]:
+        """All but the words."""
         rows = rows.filter(*self.conditions.values())
         if "superseded" not in self.conditions:
             rows = rows.filter(superseded=False)
@@ -41,11 +46,16 @@ class Filters:
             rows = rows.filter(step__in=_alerts_of(self.rule).filter(run=self.run_ids[0]).values("step"))
         elif self.rule:
             rows = rows.filter(Exists(_alerts_of(self.rule).filter(run=OuterRef("run"), step=OuterRef("step"))))
-        return rows.filter(matching(self.terms, self.run_ids)) if self.terms else rows
+        return rows
 
     @property
     def active(self) -> bool:
         return bool(self.conditions or self.rule or self.terms)
+
+    @property
+    def whole_run(self) -> bool:
+        """Whether they leave all rows of one run that a later attempt did not repeat."""
+        return len(self.run_ids) == 1 and not self.active
 
     @property
     def rule(self) -> str:

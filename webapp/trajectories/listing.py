@@ -1,4 +1,4 @@
-"""The list: one page of rows with search snippets, sortable headers, and links to other pages."""
+"""The list: one page of rows with search snippets, sortable headers, and links to other pages; its counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from webapp.trajectories.filters import ANY_RULE, KEPT, SPLITS, Filters, read_fi
 from webapp.trajectories.models import Trajectory, TrajectoryText
 from webapp.trajectories.nearest import nearest_steps
 from webapp.trajectories.paging import COLUMNS, Column, Page, Sort, page_of, read_sort
+from webapp.trajectories.row_cells import row_cells
 from webapp.trajectories.scope import Scope
 from webapp.trajectories.search.snippets import Snippet, snippet
 from webapp.trajectories.services import Facets
 from webapp.trajectories.split_comparison import split_comparison
 
 RUN_NAMES = 50
+COUNTED_AT_ONCE = 5000  # trajectories of a list whose page has its counts; a longer list's page asks for them later
 FOLDED = ("seed", "low", "high", "adv_low", "adv_high", "turns_low", "turns_high", "tokens_low", "tokens_high", "stop")
 
 
@@ -33,9 +35,9 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """`run` is set if the list is over all runs."""
+    """`run` is set if the list is over all runs; `cells` are those of `row_cells`."""
 
-    row: Trajectory
+    cells: dict[str, Any]
     snippet: Snippet | None
     run: Run | None
     only: str  # the query for its run only
@@ -46,17 +48,16 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
     filters = read_filters(query, run_id=scope.run_id)
     sort = read_sort(query.get("sort", ""), scope.newest)
     facets = scope.facets()
-    rows = filters.apply(scope.rows())
-    page = page_of(rows, sort, after=query.get("after", ""), before=query.get("before", ""))
+    page = page_of(scope.rows(), sort, filters=filters, after=query.get("after", ""), before=query.get("before", ""))
     lost = scope.lost(filters)
     columns = _columns(scope, facets)
+    counted = facets.total + facets.superseded <= COUNTED_AT_ONCE
     return {
         "scope": scope,
         "run": scope.run,
         "filters": filters,
         "facets": facets,
-        "counts": scope.counts(rows),
-        "split_comparison": split_comparison(rows) if _is_one_step(scope, filters, facets) else [],
+        **(_counted(scope, filters, facets) if counted else {"counts": None}),
         "lost": lost,
         "lost_count": sum(file.count for file in lost),
         "page": page,
@@ -72,6 +73,26 @@ def list_page(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
         "fault_kinds": {kind: label_of(kind) for kind in KINDS},
         "any_rule": ANY_RULE,
         "unfolded": any(name in filters.values for name in FOLDED),
+    }
+
+
+def counts_of_list(scope: Scope, query: Mapping[str, str]) -> dict[str, Any]:
+    """The context of the part of the list that a long list asks for once it is shown."""
+    filters, facets = read_filters(query, run_id=scope.run_id), scope.facets()
+    return {
+        "scope": scope,
+        "run": scope.run,
+        "filters": filters,
+        "facets": facets,
+        **_counted(scope, filters, facets),
+    }
+
+
+def _counted(scope: Scope, filters: Filters, facets: Facets) -> dict[str, Any]:
+    rows = filters.apply(scope.rows())
+    return {
+        "counts": scope.counts(rows),
+        "split_comparison": split_comparison(rows) if _is_one_step(scope, filters, facets) else [],
     }
 
 
@@ -96,7 +117,7 @@ def _found(rows: Sequence[Trajectory], filters: Filters, scope: Scope) -> list[F
     runs = {} if scope.run else named.in_bulk({row.run_id for row in rows})
     return [
         Found(
-            row=row,
+            cells=row_cells(row),
             snippet=snippet(texts[row.pk], filters.terms) if row.pk in texts else None,
             run=runs.get(row.run_id),
             only=filters.query(run=row.run_id),

@@ -5,11 +5,19 @@ from __future__ import annotations
 from django.db import models
 
 from webapp.runs.models import Run
-from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
+from webapp.trajectories.sort_keys import flag_as_number, number_of_run, number_or_lowest
 
 PLAIN_KEYS = (
     "run", "step", "environment", "seed", "episode_return", "turns", "response_tokens", "parse_failures", "stop",
 )  # fmt: skip
+NUMBERS_OF_RUN = {  # that the list of a whole run is sorted by, and the names of their indexes
+    "episode_return": "trajectories_run_return",
+    "advantage": "trajectories_run_advantage",
+    "group_std": "trajectories_run_reward_std",
+    "turns": "trajectories_run_turns",
+    "response_tokens": "trajectories_run_tokens",
+    "parse_failures": "trajectories_run_malformed",
+}
 
 
 class CurrentTrajectories(models.Manager["Trajectory"]):
@@ -69,12 +77,22 @@ class Trajectory(models.Model):
                 name="one_row_per_trajectory",
             )
         ]
+        # of indexes that seem equal, SQLite takes the last one: those that have rows in the order of ids come late
         indexes = [
+            *(
+                models.Index("run", number_of_run(field), "id", condition=models.Q(superseded=False), name=name)
+                for field, name in NUMBERS_OF_RUN.items()
+            ),
             models.Index(fields=["run", "-step"]),
             models.Index(fields=["run", "success", "-step"]),
             models.Index(fields=["run", "kept", "-step"]),
             models.Index(fields=["run", "seed", "step"]),
-            models.Index(fields=["run", "environment", "split", "stop", "step"]),  # everything that the facets count
+            # everything that the facets count
+            models.Index(
+                fields=["run", "environment", "split", "stop", "step"],
+                condition=models.Q(superseded=False),
+                name="trajectories_facets",
+            ),
             # for the list over all runs, in both directions: the sort column, then the id
             *(models.Index(fields=[name, "id"]) for name in PLAIN_KEYS),
             models.Index(flag_as_number("success"), "id", name="trajectories_by_success"),
@@ -86,6 +104,7 @@ class Trajectory(models.Model):
             models.Index(
                 fields=["run", "attempt", "step"], condition=models.Q(superseded=True), name="trajectories_superseded"
             ),
+            models.Index(fields=["run", "step"], condition=models.Q(removed=True), name="trajectories_removed"),
         ]
 
     def __str__(self) -> str:

@@ -11,12 +11,17 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from webapp.trajectories.models import Trajectory
-from webapp.trajectories.sort_keys import flag_as_number, number_or_lowest
+from webapp.trajectories.filters import Filters
+from webapp.trajectories.models import NUMBERS_OF_RUN, Trajectory
+from webapp.trajectories.search.indexes import first_matching
+from webapp.trajectories.sort_keys import flag_as_number, number_of_run, number_or_lowest
 
 PAGE = 50
+READ_FIRST = 2  # ids with the words of a search that are read at once, for each row of a page
+LARGEST_ID = 2**63 - 1
 
 Key = int | float | str
+Position = tuple[Key, int]  # of a row: its key in the order, and its id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +35,9 @@ class Column:
     meaning: str = ""
     number: bool = False
 
-    def key(self) -> Any:
-        return F(self.field)
+    def key(self, *, of_whole_run: bool = False) -> Any:
+        """The expression that rows are sorted by; `of_whole_run` if a list has all rows of a run."""
+        return number_of_run(self.field) if of_whole_run and self.field in NUMBERS_OF_RUN else F(self.field)
 
     def parse_key(self, value: Any) -> Key:
         """The key in a cursor, as the database compares it; `ValueError` for one that this column cannot have."""
@@ -42,14 +48,14 @@ class Column:
 
 
 class NullableColumn(Column):
-    def key(self) -> Any:
-        return number_or_lowest(self.field)
+    def key(self, *, of_whole_run: bool = False) -> Any:
+        return number_of_run(self.field) if of_whole_run else number_or_lowest(self.field)
 
 
 class FlagColumn(Column):
     """True, false, and null below both."""
 
-    def key(self) -> Any:
+    def key(self, *, of_whole_run: bool = False) -> Any:
         return flag_as_number(self.field)
 
 
@@ -131,15 +137,19 @@ class Page:
     after: str  # cursor of the page after, empty on the last
 
 
-def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: str = "", size: int = PAGE) -> Page:
-    """`size` rows after a cursor, or the `size` rows before one; an invalid cursor gives the first page."""
-    keyed = rows.annotate(sort_key=sort.column.key())
+def page_of(
+    rows: QuerySet[Trajectory],
+    sort: Sort,
+    *,
+    filters: Filters | None = None,
+    after: str = "",
+    before: str = "",
+    size: int = PAGE,
+) -> Page:
+    """`size` rows that match, after a cursor or before one; an invalid cursor gives the first page."""
     backwards = bool(before) and not after
     cursor = _decode(sort.column, before if backwards else after)
-    if cursor is not None:
-        keyed = keyed.filter(_beyond(sort, *cursor, backwards=backwards))
-    down, ids_down = _directions(sort, backwards=backwards)
-    found = list(keyed.order_by("-sort_key" if down else "sort_key", "-pk" if ids_down else "pk")[: size + 1])
+    found = first_of(rows, sort, cursor, count=size + 1, filters=filters, backwards=backwards)
     more, found = len(found) > size, found[:size]
     if backwards:
         found.reverse()
@@ -149,6 +159,72 @@ def page_of(rows: QuerySet[Trajectory], sort: Sort, *, after: str = "", before: 
     if backwards and cursor is not None:
         return Page(rows=found, before=first if more else "", after=last)
     return Page(rows=found, before=first if cursor is not None else "", after=last if more else "")
+
+
+def first_of(
+    rows: QuerySet[Trajectory],
+    sort: Sort,
+    position: Position | None,
+    *,
+    count: int,
+    filters: Filters | None = None,
+    backwards: bool = False,
+) -> list[Trajectory]:
+    """The first `count` rows that match, beyond `position`; each has its key as `sort_key`."""
+    if filters is not None and filters.terms and sort.column.field == "id":
+        early = _first_by_words(rows, sort, position, count=count, filters=filters, backwards=backwards)
+        if early is not None:
+            return early
+    key = sort.column.key(of_whole_run=filters is not None and filters.whole_run)
+    matching = rows if filters is None else filters.apply(rows)
+    return list(_ordered(matching, sort, position, key=key, backwards=backwards)[:count])
+
+
+def _first_by_words(
+    rows: QuerySet[Trajectory],
+    sort: Sort,
+    position: Position | None,
+    *,
+    count: int,
+    filters: Filters,
+    backwards: bool,
+) -> list[Trajectory] | None:
+    """The same in the order of ids, from the first ids with the words, where all of them may be most of a table; None
+    if too few of these match the other filters."""
+    down, _ = _directions(sort, backwards=backwards)
+    beyond = None if position is None else position[1]
+    others, found = filters.apply_conditions(rows), list[Trajectory]()
+    for ids_read in (READ_FIRST * count, 10 * READ_FIRST * count):
+        ids = first_matching(filters.terms, filters.run_ids, count=ids_read, descending=down, beyond=beyond)
+        some = _ordered(others.filter(pk__in=ids), sort, None, key=sort.column.key(), backwards=backwards)
+        found += some[: count - len(found)]
+        if len(found) == count or len(ids) < ids_read:
+            return found
+        beyond = ids[-1]
+    return None
+
+
+def _ordered(
+    rows: QuerySet[Trajectory], sort: Sort, position: Position | None, *, key: Any, backwards: bool
+) -> QuerySet[Trajectory]:
+    keyed: QuerySet[Trajectory] = rows.annotate(sort_key=key)
+    if position is not None:
+        keyed = keyed.filter(_beyond(sort, *position, backwards=backwards))
+    down, ids_down = _directions(sort, backwards=backwards)
+    return keyed.order_by("-sort_key" if down else "sort_key", "-pk" if ids_down else "pk")
+
+
+def position_of(row: Trajectory) -> Position:
+    """Of a row that `first_of` gave."""
+    return row.sort_key, row.pk  # type: ignore[attr-defined]
+
+
+def read_position(column: Column, key: Any, pk: Any) -> Position:
+    """`ValueError`, `TypeError` or `OverflowError` for what is no position in an order by that column."""
+    found = column.parse_key(key), int(pk)
+    if not 0 <= found[1] <= LARGEST_ID:
+        raise ValueError(pk)
+    return found
 
 
 def _beyond(sort: Sort, key: Key, pk: int, *, backwards: bool) -> Q:
@@ -165,13 +241,12 @@ def _directions(sort: Sort, *, backwards: bool) -> tuple[bool, bool]:
 
 
 def _encode(row: Trajectory) -> str:
-    text = json.dumps([row.sort_key, row.pk])  # type: ignore[attr-defined]
+    text = json.dumps(position_of(row))
     return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _decode(column: Column, cursor: str) -> tuple[Key, int] | None:
+def _decode(column: Column, cursor: str) -> Position | None:
     try:
-        key, pk = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return column.parse_key(key), int(pk)
+        return read_position(column, *json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))))
     except (ValueError, TypeError, OverflowError, RecursionError):
         return None

@@ -45,6 +45,9 @@ class Scope(Protocol):
     def address(self) -> str: ...
 
     @property
+    def counts_address(self) -> str: ...
+
+    @property
     def export_address(self) -> str: ...
 
     @property
@@ -77,6 +80,10 @@ class OneRun:
         return reverse("trajectories:list", args=[self.run.pk])
 
     @property
+    def counts_address(self) -> str:
+        return reverse("trajectories:counts", args=[self.run.pk])
+
+    @property
     def export_address(self) -> str:
         return reverse("trajectories:export", args=[self.run.pk])
 
@@ -107,6 +114,10 @@ class AllRuns:
     @property
     def address(self) -> str:
         return reverse("all_trajectories:list")
+
+    @property
+    def counts_address(self) -> str:
+        return reverse("all_trajectories:counts")
 
     @property
     def export_address(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,21 +34,29 @@ class Facets:
 
 
 def facets(run: Run) -> Facets:
-    found = Facets()
-    rows = run.trajectories.order_by().values("environment", "split", "stop")
-    grouped = rows.annotate(count=Count("pk"), low=Min("step"), high=Max("step"))
-    for row in grouped.order_by("environment", "split", "stop"):
-        found.first_step = min(found.first_step, row["low"]) if found.total else row["low"]
-        found.last_step = max(found.last_step, row["high"])
-        found.total += row["count"]
-        _add(found.environments, row["environment"], row["count"])
-        _add(found.splits, row["split"], row["count"])
-        _add(found.stops, row["stop"], row["count"])
-    found.superseded = Trajectory.all_attempts.filter(run=run, superseded=True).count()
+    every = Trajectory.all_attempts.filter(run=run).order_by()
+    newest = every.order_by("-pk").values_list("pk", flat=True).first()
+    found = Facets(superseded=every.filter(superseded=True).count())
+    for environment, split, stop, count, low, high in _grouped(run.pk, newest, every.count(), found.superseded):
+        found.first_step = min(found.first_step, low) if found.total else low
+        found.last_step = max(found.last_step, high)
+        found.total += count
+        _add(found.environments, environment, count)
+        _add(found.splits, split, count)
+        _add(found.stops, stop, count)
     found.filtered = run.trajectories.filter(kept__isnull=False).exists()
     fired = run.alerts.order_by().values("rule").annotate(steps=Count("step", distinct=True))
     found.rules = {row["rule"]: row["steps"] for row in fired.order_by("rule")}
     return found
+
+
+@lru_cache(maxsize=256)
+def _grouped(run_id: str, newest: int | None, every: int, superseded: int) -> list[tuple[str, str, str, int, int, int]]:
+    """Environment, split, stop, count, first and last step. To group 50,000 takes ten times as long as to count them,
+    so this is kept until rows were added, deleted or superseded: nothing else changes these columns."""
+    rows = Trajectory.objects.filter(run=run_id).order_by().values_list("environment", "split", "stop")
+    grouped = rows.annotate(count=Count("pk"), low=Min("step"), high=Max("step"))
+    return list(grouped.order_by("environment", "split", "stop"))
 
 
 def _add(counted: dict[str, int], name: str, count: int) -> None:

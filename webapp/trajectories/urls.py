@@ -10,6 +10,7 @@ app_name = "trajectories"
 
 urlpatterns = [
     path("", views.trajectory_list, name="list"),
+    path("counts/", views.trajectory_counts, name="counts"),
     path("export.jsonl", export_views.export, name="export"),
     path("compare/", views.trajectory_compare, name="side_by_side"),
     path("<int:pk>/", views.trajectory_detail, name="detail"),

@@ -11,7 +11,7 @@ from webapp.projects.access import fetch
 from webapp.trajectories import services
 from webapp.trajectories.captured import describe_retention
 from webapp.trajectories.comparison import compare_page, over_time, read_ids
-from webapp.trajectories.listing import list_page
+from webapp.trajectories.listing import counts_of_list, list_page
 from webapp.trajectories.losses import lost_members
 from webapp.trajectories.models import Trajectory
 from webapp.trajectories.scope import scope_of
@@ -21,6 +21,12 @@ from webapp.trajectories.split_comparison import of_step_of
 @require_safe
 def trajectory_list(request: HttpRequest, run_id: str = "") -> HttpResponse:
     return render(request, "trajectories/list.html", list_page(scope_of(run_id), request.GET))
+
+
+@require_safe
+def trajectory_counts(request: HttpRequest, run_id: str = "") -> HttpResponse:
+    """The parts of a long list that count what its filters match."""
+    return render(request, "trajectories/counts.html", counts_of_list(scope_of(run_id), request.GET))
 
 
 @require_safe

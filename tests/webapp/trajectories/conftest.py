@@ -1,13 +1,8 @@
-"""A run with two recorded steps of 4 groups x 4 members on FrozenLake, and a signed-in browser."""
+"""A run with two recorded steps of 4 groups x 4 members on FrozenLake."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
-from pytest_django import Settings
 
 from tests.builders.runs import build_run
 from tests.builders.trajectories import record_steps
@@ -16,14 +11,7 @@ from webapp.trajectories.models import Trajectory
 
 
 @pytest.fixture
-def browser(client: Client, db: None) -> Client:
-    client.force_login(User.objects.create_user("ada"))
-    return client
-
-
-@pytest.fixture
-def run(db: None, settings: Settings, tmp_path: Path) -> Run:
-    settings.RUNS_DIR = str(tmp_path / "runs")
+def run(db: None) -> Run:
     return build_run()
 
 

@@ -8,8 +8,9 @@ from django.db import transaction
 from django.http.response import HttpResponseBase
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.errors import CheckpointError, ConfigError, StarboardError
+from engine.errors import CheckpointError, ConfigError, ModelError, StarboardError
 from webapp.accounts.models import Scope
+from webapp.adapter_copies import copies_first
 from webapp.api.endpoints import Call, Fields, Media, Resource
 from webapp.api.label_fields import Notes, Project, Tags, Text
 from webapp.api.problems import Problem, invalid_fields
@@ -120,6 +121,7 @@ def evaluate_checkpoint(call: Call, run: Run, body: EvaluateCheckpoint) -> Reque
     idempotent=True,
     problems={404: NO_CHECKPOINT, 409: "The run was imported or is trained elsewhere, or the checkpoint was deleted."},
 )
+@copies_first
 def fork_run(call: Call, run: Run, body: Fork) -> Annotated[dict[str, Any], Launched]:
     """Fork a run: launch one that starts from a checkpoint, with the settings that the run has now.
 
@@ -171,7 +173,7 @@ def run_again(call: Call, run: Run) -> Annotated[dict[str, Any], Launched]:
         made = services.run_again(run, call.user)
     except QuotaExceeded as error:
         raise Problem(403, error.message, error.remedy) from None
-    except (CheckpointError, ConfigError) as error:
+    except (CheckpointError, ConfigError, ModelError) as error:
         raise Problem(409, error.message.rstrip("."), _remedy(error)) from None
     return {**run_detail(made), "warnings": []}
 

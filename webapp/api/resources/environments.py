@@ -11,7 +11,6 @@ from webapp.accounts.models import Scope
 from webapp.api.endpoints import Call, Fields, Resource, like
 from webapp.api.label_fields import Text
 from webapp.api.problems import Problem, invalid_fields
-from webapp.audit.services import record_of
 from webapp.environments import preflights, services
 from webapp.environments.models import PLAYERS, EnvironmentDefinition, EnvironmentVersion, Preflight
 from webapp.environments.requests import Refused, checked
@@ -128,7 +127,6 @@ def define_environment(call: Call, body: Define) -> Annotated[dict[str, Any], En
     except Refused as refusal:
         raise invalid_fields(refusal.errors, "Fix the fields in `errors`. Nothing was saved.") from None
     made = services.define(name=name, config=config, owner=call.user, project=project)
-    record_of(made.definition, call.user, "create")
     return _detail(made.definition)
 
 
@@ -142,9 +140,7 @@ def edit_environment(
         config = checked(name, body.config, call.user, environment)
     except Refused as refusal:
         raise invalid_fields(refusal.errors, "Fix the fields in `errors`. Nothing was saved.") from None
-    before = environment.latest
-    after = services.edit(environment, name=name, config=config)
-    services.record_edit(environment, call.user, before, after)
+    services.edit(environment, call.user, name=name, config=config)
     return _detail(environment)
 
 
@@ -154,10 +150,9 @@ def archive_environment(
 ) -> Annotated[dict[str, Any], EnvironmentDetail]:
     """Hide an environment from lists, or show it again. Its runs keep it."""
     if body.archived:
-        services.archive(environment)
+        services.archive(environment, call.user)
     else:
-        services.unarchive(environment)
-    record_of(environment, call.user, "hide" if body.archived else "restore")
+        services.unarchive(environment, call.user)
     environment.refresh_from_db()
     return _detail(environment)
 
@@ -196,7 +191,7 @@ def stop_preflight(call: Call, preflight_id: int) -> Annotated[dict[str, Any], P
     """Stop a pre-flight."""
     found = _preflight_at(preflight_id)
     require(found, Role.EDITOR)
-    found.stop()
+    preflights.stop(found, call.user)
     found.refresh_from_db()
     return _preflight(found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from django.db import transaction
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.accounts.models import Scope
@@ -71,17 +72,18 @@ class Ending(Fields):
 @resource.post("external-runs/", route="external_runs", scope=Scope.INGEST, status=201, idempotent=True)
 def create_external_run(call: Call, body: ExternalRun) -> Annotated[dict[str, Any], CreatedRun]:
     """Create a run that is trained elsewhere and reports its metrics here."""
-    run = ingesting.create(
-        call.user,
-        source=body.source,
-        name=body.name,
-        environment=body.environment,
-        model=body.model,
-        steps=body.steps,
-        config=body.config,
-        project=project_for_new(call.user, body.project, create=True),
-    )
-    label(run, call.user, tags=body.tags, notes=body.notes)
+    with transaction.atomic():
+        run = ingesting.create(
+            call.user,
+            source=body.source,
+            name=body.name,
+            environment=body.environment,
+            model=body.model,
+            steps=body.steps,
+            config=body.config,
+            project=project_for_new(call.user, body.project, create=True),
+        )
+        label(run, call.user, tags=body.tags, notes=body.notes)
     return {**run_summary(run), "next_seq": 1}
 
 

@@ -129,7 +129,7 @@ def send_episodes(call: Call, evaluation_id: int) -> ReceivedEpisodes:
 def finish_sent_evaluation(call: Call, evaluation_id: int) -> Annotated[dict[str, Any], EvaluationDetail]:
     """End an evaluation whose episodes have all arrived. Its numbers are computed from them."""
     try:
-        return evaluation_detail(importing.finish(_arriving(call, evaluation_id)))
+        return evaluation_detail(importing.finish(_arriving(call, evaluation_id), call.user))
     except Refused as refusal:
         raise conflict(refusal) from None
     except StarboardError as error:

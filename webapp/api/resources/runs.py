@@ -10,8 +10,9 @@ from django.db import transaction
 from django.db.models import Q
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, ModelError
 from webapp.accounts.models import Scope
+from webapp.adapter_copies import copies_first
 from webapp.api.endpoints import Call, Fields, Resource
 from webapp.api.label_fields import Notes, Project, Tags, Text
 from webapp.api.paging import page, sorted_page
@@ -174,6 +175,7 @@ def list_presets(call: Call) -> PresetList:
 
 
 @resource.post("runs/", route="runs", scope=Scope.LAUNCH, status=201, idempotent=True)
+@copies_first
 def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
     """Launch a run.
 
@@ -212,6 +214,8 @@ def launch_run(call: Call, body: Launch) -> Annotated[dict[str, Any], Launched]:
         raise Problem(403, error.message, error.remedy) from None
     except CheckpointError as error:
         raise Problem(409, str(error), error.remedy or "Fork from another checkpoint.") from None
+    except ModelError as error:
+        raise Problem(409, error.message.rstrip("."), error.remedy) from None
     sized = [{"field": one.field, "value": one.after, "instead_of": one.before} for one in found.changes]
     return {**run_detail(run), "warnings": found.draft.warnings, "sized_defaults": sized}
 

@@ -108,7 +108,7 @@ def stop_what_if(call: Call, what_if_id: int) -> Annotated[dict[str, Any], WhatI
     """Stop a what-if."""
     found = _what_if(what_if_id)
     require(found, Role.EDITOR)
-    found.stop()
+    services.stop(found, call.user)
     found.refresh_from_db()
     return _answer(found)
 

@@ -17,12 +17,16 @@ from webapp.trajectories.search.terms import Term, Terms
 
 
 class Index(Protocol):
+    id_column: str
+
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
         """A subquery of the ids of trajectories with every term, of `run_ids`, or of all runs if it is empty."""
 
 
 class SqliteIndex:
     """FTS5 with quoted strings only: inside quotes there are no operators."""
+
+    id_column = "rowid"
 
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
         condition = " AND ".join(self._quoted(term) for term in terms)
@@ -37,6 +41,8 @@ class SqliteIndex:
 
 class PostgresIndex:
     """`tsvector` in the `simple` configuration: words unchanged, as in FTS5, for any language."""
+
+    id_column = "trajectory_id"
 
     def matching(self, terms: Sequence[Term], run_ids: Sequence[str]) -> RawSQL:
         condition = " && ".join("to_tsquery('simple', %s)" for _ in terms)
@@ -58,6 +64,25 @@ INDEXES: dict[str, Index] = {"sqlite": SqliteIndex(), "postgresql": PostgresInde
 def matching(terms: Terms, run_ids: Sequence[str] = ()) -> Q:
     """A condition on `Trajectory` rows."""
     return Q(pk__in=INDEXES[connection.vendor].matching(terms.terms, run_ids))
+
+
+def first_matching(
+    terms: Terms, run_ids: Sequence[str], *, count: int, descending: bool, beyond: int | None = None
+) -> list[int]:
+    """The first `count` ids of matching trajectories, in the order of ids, after the id `beyond`.
+
+    The index is read in that order and no further, where the condition of `matching` is collected as a whole.
+    """
+    index = INDEXES[connection.vendor]
+    condition = index.matching(terms.terms, run_ids)
+    statement, values = condition.sql, list(condition.params)
+    if beyond is not None:
+        statement += f" AND {index.id_column} {'<' if descending else '>'} %s"
+        values.append(beyond)
+    statement += f" ORDER BY {index.id_column} {'DESC' if descending else 'ASC'} LIMIT %s"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*values, count])
+        return [pk for (pk,) in cursor.fetchall()]
 
 
 def _plain(run_id: str) -> str:

@@ -1,4 +1,5 @@
-"""`{% export_form scope filters counts %}`: the downloads under the list, with a note on their limit."""
+"""`{% export_form scope filters counts %}`: the downloads under the list, with a note on their limit; `counts` may be
+None, as long as nothing is counted."""
 
 from __future__ import annotations
 
@@ -15,6 +16,12 @@ register = template.Library()
 
 
 @register.inclusion_tag("trajectories/_export.html")
-def export_form(scope: Scope, filters: Filters, counts: Counts) -> dict[str, Any]:
-    over = counts.total > MOST_EXPORTED
-    return {"scope": scope, "query": filters.query(), "count": counts.total, "most": MOST_EXPORTED, "over": over}
+def export_form(scope: Scope, filters: Filters, counts: Counts | None) -> dict[str, Any]:
+    count = counts.total if counts else None
+    return {
+        "scope": scope,
+        "query": filters.query(),
+        "count": count,
+        "most": MOST_EXPORTED,
+        "over": count is not None and count > MOST_EXPORTED,
+    }

@@ -1,4 +1,4 @@
-"""Labels of faults: of one response `{{ turn.parse|response_fault }}`, of several `{{ row.faults|fault_kinds }}`."""
+"""The label of a response's fault: `{{ turn.parse|response_fault }}`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from webapp.trajectories.faults import kinds_in, label_of
+from webapp.trajectories.faults import label_of
 
 register = template.Library()
 
@@ -17,9 +17,3 @@ register.filter("response_fault", label_of)
 def played(turn: dict[str, Any]) -> str:
     """How many of its actions a response with surplus ones has played."""
     return f"{len(turn['executed'])} of {len(turn['parsed']) + turn['surplus']} played"
-
-
-@register.filter
-def fault_kinds(column: str | None) -> list[str]:
-    """Labels of the kinds in a trajectory's row."""
-    return [label_of(kind) for kind in kinds_in(column or "")]
