@@ -36,12 +36,15 @@ COMMANDS = {
     "charts": ["benchmarks.charts"],
     "first_load": ["benchmarks.first_load"],
     "lists_against_mlflow": ["benchmarks.lists_against_mlflow"],
+    "trajectories_against_mlflow": ["benchmarks.trajectories_against_mlflow"],
+    "charts_against_mlflow": ["benchmarks.charts_against_mlflow"],
     "reader_opening": ["benchmarks.reader_opening"],
     "event_to_pixel": ["benchmarks.event_to_pixel"],
     "watchers": ["benchmarks.watchers"],
 }
 WITH_VLLM = ("sampling_against_vllm", "vllm_engines")
-IN_A_BROWSER = ("charts", "first_load", "lists_against_mlflow", "reader_opening", "event_to_pixel")
+WITH_MLFLOW = ("lists_against_mlflow", "trajectories_against_mlflow", "charts_against_mlflow")
+IN_A_BROWSER = ("charts", "first_load", *WITH_MLFLOW, "reader_opening", "event_to_pixel")
 
 
 def main(names: list[str]) -> int:
@@ -63,7 +66,7 @@ def missing(name: str) -> str:
         return "It needs vLLM: requirements/cluster.txt says how."
     if name == "training_against_trl" and not TRL_PYTHON.exists():
         return "It needs TRL in an environment of its own: make setup-trl."
-    if name == "lists_against_mlflow" and not TRACKERS_PYTHON.exists():
+    if name in WITH_MLFLOW and not TRACKERS_PYTHON.exists():
         return "It needs MLflow in an environment of its own: make setup-trackers."
     if name in IN_A_BROWSER and not (shutil.which("chromium") or shutil.which("chromium-browser")):
         return "It needs Chromium on the PATH: apt install chromium."

@@ -11,7 +11,7 @@ within some seconds, as under a launcher. After that all runs are stopped, and t
 
     python -m benchmarks.chaos [--seconds N] [--seed N] [--postgres]
 
-Exit status 0 if nothing is wrong; else it names what is.
+Exit status 0 if nothing is wrong; else it names what is, and keeps its directory, with the logs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def main() -> int:
     parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds for all runs to end afterwards")
     add_option(parser)
     options = parser.parse_args()
-    scratch = Path(tempfile.mkdtemp())
+    scratch, wrong = Path(tempfile.mkdtemp()), ["It did not end."]
     slots = {"STARBOARD_MAX_PARALLEL_RUNS": str(SLOTS)}
     try:
         with database(options.postgres) as server, Deployment(scratch, server.url if server else "", **slots) as one:
@@ -65,9 +66,10 @@ def main() -> int:
             chaos.calm_down(options.patience)
             counts, wrong = chaos.counts(), chaos.what_is_wrong()
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        if not wrong:
+            shutil.rmtree(scratch, ignore_errors=True)
     result = {"database": vendor(), "seconds": options.seconds, "seed": options.seed, **counts, "wrong": wrong}
-    sys.stdout.write(json.dumps({"benchmark": "chaos", **result}) + "\n")
+    sys.stdout.write(json.dumps({"benchmark": "chaos", **result, **({"kept": str(scratch)} if wrong else {})}) + "\n")
     return 1 if wrong else 0
 
 
@@ -84,7 +86,7 @@ class Chaos:
         self.one, self.choice, self.server = one, choice, server
         self.port = free_port()
         self.parts: dict[str, subprocess.Popen[bytes]] = {}
-        self.again: list[tuple[float, Callable[[], None]]] = []  # when what was taken away comes back
+        self.again: list[tuple[float, Callable[[], object]]] = []  # when what was taken away comes back
         self.done: collections.Counter[str] = collections.Counter()
         self.refused = 0  # requests while the database was locked
 
@@ -141,7 +143,7 @@ class Chaos:
             connection.close()
             return None
 
-    def later(self, act: Callable[[], None]) -> None:
+    def later(self, act: Callable[[], object]) -> None:
         self.again.append((time.monotonic() + self.choice.uniform(0.0, AWAY), act))
 
     def bring_back(self, *, at_once: bool = False) -> None:
@@ -189,7 +191,7 @@ class Chaos:
             for identity in processes_with_cookie(run.process.get("cookie", "none")):
                 send_signal(identity, number)
                 if number == signal.SIGSTOP:
-                    self.later(lambda identity=identity: send_signal(identity, signal.SIGCONT) and None)  # type: ignore[misc]
+                    self.later(partial(send_signal, identity, signal.SIGCONT))
                 return True
         return False
 
@@ -273,7 +275,7 @@ class Chaos:
         stopped: set[tuple[str, int]] = set()
         while (live := self.ask(self.live) or []) or self.ask(self.held):
             for run in live:
-                if (run.pk, run.attempt) not in stopped and self.ask(lambda run=run: request_stop(run)):  # type: ignore[misc]
+                if (run.pk, run.attempt) not in stopped and self.ask(partial(request_stop, run)):
                     stopped.add((run.pk, run.attempt))
             if time.monotonic() > deadline:
                 return
@@ -309,8 +311,8 @@ def wrong_with(run: Any) -> list[str]:
     cookie = run.process.get("cookie", "none")
     left = [*processes_with_cookie(cookie), *keepers_of(cookie)]
     found = [f"{run.name} has left the process {identity.pid}" for identity in left]
-    if run.attempt == 0 or not (run.directory / "events.jsonl").exists():
-        return found
+    if not (run.directory / "events.jsonl").exists():
+        return [*found, *([f"the file of {run.name} is gone, with {run.last_seq} events"] if run.last_seq else [])]
     with (run.directory / "lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -320,8 +322,23 @@ def wrong_with(run: Any) -> list[str]:
     rebuild(run.pk)
     after = rows_of(run)
     return found + [
-        f"the {table} of {run.name} are not those of its file" for table in before if before[table] != after[table]
+        f"the {table} of {run.name} are not those of its file: {difference(before[table], after[table])}"
+        for table in before
+        if before[table] != after[table]
     ]
+
+
+def difference(rows: Any, of_file: Any) -> str:
+    """The first that only one of them has; of the run itself, its fields."""
+    if isinstance(rows, dict):
+        return ", ".join(
+            f"{name} {rows[name]!r} and not {of_file[name]!r}" for name in rows if rows[name] != of_file[name]
+        )
+    only = [
+        next((repr(row) for row in some if row not in others), "")
+        for some, others in ((rows, of_file), (of_file, rows))
+    ]
+    return f"{len(rows)} rows and not {len(of_file)}; only in rows {only[0][:400]}; only in the file {only[1][:400]}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Log-probabilities and entropies over a vocabulary of 151,936, with their gradient: bytes and seconds of six ways.
 
-    python -m benchmarks.head_scores [--tokens N ...] [--tiny]
+    python -m benchmarks.head_scores [--tokens N ...] [--small]
 
 Same hidden states, head and tokens for all; Qwen2.5-0.5B's width, float32, a process for each way, one thread on a CPU.
 `bytes` is the most memory beyond hidden states, head and their gradients: resident memory on a CPU, allocated memory on
@@ -145,15 +145,15 @@ def source(way: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, nargs="+", default=TOKENS)
-    parser.add_argument("--tiny", action="store_true", help=f"a vocabulary of {TINY_VOCABULARY:,}")
+    parser.add_argument("--small", action="store_true", help=f"a vocabulary of {TINY_VOCABULARY:,}")
     parser.add_argument("--only", choices=WAYS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    vocabulary = TINY_VOCABULARY if options.tiny else VOCABULARY
+    vocabulary = TINY_VOCABULARY if options.small else VOCABULARY
     if options.only:
         sys.stdout.write(json.dumps(measure(options.only, options.tokens[0], vocabulary)) + "\n")
         return 0
     for tokens in options.tokens:
-        arguments = ["-m", "benchmarks.head_scores", "--tokens", str(tokens), *(["--tiny"] if options.tiny else [])]
+        arguments = ["-m", "benchmarks.head_scores", "--tokens", str(tokens), *(["--small"] if options.small else [])]
         found = {}
         for way in WAYS:
             command = [python_of(way), *arguments, "--only", way]

@@ -1,7 +1,7 @@
 """An upload of 20,000 rollouts: seconds of the request, until the run is there, and until all its rows are.
 
-The request is the form's, through all of the site's middleware, into a new database; the import is played as
-a worker plays it, by an engine process, and its run is indexed.
+The request is the form's, through all of the site's middleware, into a new database; the import is played as a worker
+plays it, by an engine process, and its run is indexed.
 
     python -m benchmarks.imports [--postgres]
 """

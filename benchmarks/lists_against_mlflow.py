@@ -24,7 +24,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -36,7 +35,8 @@ from urllib.parse import quote, urlencode, urlsplit
 from playwright.sync_api import Browser, BrowserContext, TimeoutError, sync_playwright
 
 from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
-from benchmarks.first_load import ROOT, TRACKERS_PYTHON, WATCH, free_port, process
+from benchmarks.first_load import TRACKERS_PYTHON, WATCH, free_port, process
+from benchmarks.mlflow_site import filled, served
 from tests.e2e.chromium import CHROMIUM, FLAGS
 
 COMPARED, STEPS = 50, 500
@@ -50,9 +50,12 @@ Row = dict[str, Any]
 
 
 class Request(NamedTuple):
+    """`count` is of the rows or points in the answer: all of 50, or of the 50 curves, or between 1 and `at_most`."""
+
     address: str
     count: Callable[[str], int]
     body: Row | None = None
+    at_most: int = 0
 
 
 class View(NamedTuple):
@@ -129,6 +132,15 @@ def summary(rounds: list[dict[str, float]]) -> dict[str, Any]:
 
 
 def requested(tool: Tool, request: Request) -> float:
+    """Milliseconds from the open connection to the last byte."""
+    return _sent(tool, request)[0]
+
+
+def answer(tool: Tool, request: Request) -> str:
+    return _sent(tool, request)[1]
+
+
+def _sent(tool: Tool, request: Request) -> tuple[float, str]:
     connection = http.client.HTTPConnection(urlsplit(tool.origin).netloc, timeout=WAIT_MS / 1000)
     body = json.dumps(request.body) if request.body else None
     headers = tool.headers | ({"Content-Type": "application/json"} if body else {})
@@ -141,9 +153,10 @@ def requested(tool: Tool, request: Request) -> float:
     connection.close()
     if answer.status != 200:
         raise SystemExit(f"{tool.origin}{request.address} answered {answer.status}: {text[:500]}")
-    if (counted := request.count(text)) not in (ROWS, COMPARED * STEPS):
+    expected = range(1, request.at_most + 1) if request.at_most else (ROWS, COMPARED * STEPS)
+    if (counted := request.count(text)) not in expected:
         raise SystemExit(f"{request.address} has {counted} rows or points")
-    return milliseconds
+    return milliseconds, text
 
 
 def new_context(browser: Browser, tool: Tool) -> BrowserContext:
@@ -269,16 +282,8 @@ def as_rows() -> Iterator[Row]:
 
 @contextlib.contextmanager
 def mlflow(python: str, scratch: Path) -> Iterator[Tool]:
-    port, store = free_port(), f"sqlite:///{scratch / 'mlflow.db'}"
-    quiet = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # six processes less
-    fill = [python, "-m", "benchmarks.mlflow_store", str(scratch / "runs.jsonl"), store]
-    filled = subprocess.run(fill, capture_output=True, text=True, cwd=ROOT, env=os.environ | quiet, check=False)
-    if filled.returncode:
-        raise SystemExit(f"MLflow's tables could not be filled:\n{filled.stderr[-3000:]}")
-    experiment, *ids = filled.stdout.split()
-    command = [python, "-m", "mlflow", "server", "--backend-store-uri", store, "--host", "127.0.0.1", "--workers", "1"]
-    origin = f"http://127.0.0.1:{port}"
-    with process([*command, "--port", str(port)], f"{origin}/health", environment=quiet, folder=scratch, seconds=400):
+    experiment, *ids = filled(python, "benchmarks.mlflow_store", scratch / "runs.jsonl")
+    with served(python, scratch) as origin:
         yield Tool(origin, mlflow_requests(experiment, ids), mlflow_views(experiment, ids), {}, [])
 
 

@@ -6,7 +6,7 @@ statistics are updated, which MLflow leaves to its users: without them, a list o
 takes MLflow 5 s instead of 30 ms. It has nothing but the standard library and MLflow, since it runs in the environment
 of the trackers.
 
-    python -m benchmarks.mlflow_store RUNS.jsonl sqlite:///mlflow.db
+    python -m benchmarks.mlflow_store RUNS.jsonl sqlite:///mlflow.db [EXPERIMENT]
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ AT_ONCE = 500  # runs
 Row = dict[str, Any]
 
 
-def main(path: str, address: str) -> None:
+def main(path: str, address: str, name: str = "bench") -> None:
     from mlflow.entities import ExperimentTag
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     store = SqlAlchemyStore(address, (Path(path).parent / "artifacts").as_uri())
     kind = ExperimentTag("mlflow.experimentKind", "custom_model_development")  # else its page first asks for the kind
-    experiment = int(store.create_experiment("bench", tags=[kind]))
+    experiment = int(store.create_experiment(name, tags=[kind]))
     with Path(path).open() as lines:
         runs = (json.loads(line) for line in lines)
         words = [str(experiment)]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.policies.model_shape import ModelShape, gated_decoder
+from engine.policies.assumed_weights import gated_decoder
+from engine.policies.model_shape import ModelShape
 
 
 def forward_operations(shape: ModelShape, *, tokens: float, length: float, scored: float) -> float:

@@ -1,9 +1,8 @@
 """How long the server takes for the list of runs and for the leaderboard, with 10,000 runs, each with an evaluation of
 its own and one on a suite.
 
-The rows are made up and saved in a new database: finished runs of eight presets, three
-environments and three seeds, with twenty metrics each; a tenth are forks. Each page is requested through the whole site
-except the socket.
+The rows are made up and saved in a new database: finished runs of eight presets, three environments and three seeds,
+with twenty metrics each; a tenth are forks. Each page is requested through the whole site except the socket.
 
     python -m benchmarks.run_lists [--runs N] [--postgres]
 """

@@ -1,8 +1,8 @@
 """How long the server takes for a page of trajectories: of a run's 50,000, and of all 100,000 over many runs.
 
-Generated rows and texts are saved in a new database: one run with half of them,
-and 25 runs that share the rest. Each page, filtered, sorted or searched, is requested through the whole
-site except the socket; the slowest page counts.
+Generated rows and texts are saved in a new database: one run with half of them, and 25 runs that share the rest. Each
+page, filtered, sorted or searched, is requested through the whole site except the socket, and so are the API's lists of
+the run and the counts that its page asks for later; the slowest page counts.
 
     python -m benchmarks.trajectory_list [--rows N] [--postgres]
 """
@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
 
+SIGNS = (b"trajectory-table", b"trajectory-counts", b'"response_tokens"')  # of rows, or of their counts
 GROUP, STEP, REPEATS, OTHERS = 8, 128, 7, 25
 SENTENCE = "the player goal hole ice is near far left right up down row column so then go on past free way from here"
 WORDS = re.findall(r"\w+", SENTENCE)
@@ -34,6 +35,16 @@ PAGES = {
     "rare_word": "q=needle",
     "phrase_sorted": "q=%22the+hole%22+goal&sort=return",
     "words_and_filters": "q=lef*+goal&success=yes&low=0.5",
+}
+LISTS = {  # of the API
+    "newest": "preview=1",
+    "filtered": "success=0&kept=kept&preview=1",
+    "sorted": "sort=-tokens&preview=1",
+    "common_word": "q=hole&preview=1",
+    "rare_word": "q=needle&preview=1",
+    "word_and_filter": "q=needle&success=0&preview=1",
+    "sorted_word": "q=hole&sort=return&preview=1",
+    "of_a_step": "step=4&sort=-advantage&preview=1",
 }
 PAGES_OF_ALL = PAGES | {
     "by_group_std": "sort=group_std",
@@ -56,6 +67,13 @@ def main() -> int:
             fill(f"other-{number}", options.rows // OTHERS)
         analyze()
         milliseconds = {name: page_milliseconds(f"/runs/{run.pk}", query) for name, query in PAGES.items()}
+        milliseconds |= {
+            f"counts_{name}": page_milliseconds(f"/runs/{run.pk}", PAGES[name], "counts/")
+            for name in ("newest", "common_word")
+        }
+        milliseconds |= {
+            f"api_{name}": page_milliseconds(f"/api/v1/runs/{run.pk}", query, "") for name, query in LISTS.items()
+        }
         milliseconds |= {f"all_{name}": page_milliseconds("", query) for name, query in PAGES_OF_ALL.items()}
     worst = max(milliseconds, key=lambda name: milliseconds[name])
     result = {"database": vendor(), "rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
@@ -98,14 +116,14 @@ def thoughts(stream: random.Random) -> str:
     return "".join(f"\x1e{turn}" for turn in turns) + (" needle" if stream.random() < 0.001 else "")
 
 
-def page_milliseconds(address: str, query: str) -> int:
-    """The median time of a few requests for the list at `address`, after one to warm up."""
+def page_milliseconds(address: str, query: str, part: str = "") -> int:
+    """The median time of a few requests for the list at `address`, or a part of it, after one to warm up."""
     from django.contrib.auth.models import User
     from django.test import Client
 
     client = Client(headers={"host": "localhost:8000"})
     client.force_login(User.objects.get_or_create(username="bench")[0])
-    seconds = [_ask(client, f"{address}/trajectories/?{query}") for _ in range(REPEATS + 1)]
+    seconds = [_ask(client, f"{address}/trajectories/{part}?{query}") for _ in range(REPEATS + 1)]
     return round(1000 * statistics.median(seconds[1:]))
 
 
@@ -113,7 +131,7 @@ def _ask(client: Any, address: str) -> float:
     began = time.monotonic()
     answer = client.get(address)
     seconds = time.monotonic() - began
-    if answer.status_code != 200 or b"trajectory-table" not in answer.content:
+    if answer.status_code != 200 or not any(sign in answer.content for sign in SIGNS):
         raise SystemExit(f"{address} answered {answer.status_code} and no rows")
     return seconds
 

@@ -74,6 +74,13 @@ PARTS = (
         shown=("update_without_step_of_all_logits", "update_without_step_of_sampled_logits", "update_of_all_logits"),
     ),
     Part(
+        title="sampling, 0.5B, vLLM",
+        command=["benchmarks.gpu.sampler", "--samplers", "vllm", "bare"],
+        share=0.3,
+        modules=("vllm",),
+        shown=("vllm_tokens_per_second", "bare_vllm_tokens_per_second", "of_bare_vllm"),
+    ),
+    Part(
         title="log-probabilities and entropies",
         command=["benchmarks.head_scores"],
         share=0.15,
@@ -101,13 +108,6 @@ PARTS = (
         modules=("ray", "vllm"),
         only_tiny=("--sampler", "torch"),
         shown=("colocated",),
-    ),
-    Part(
-        title="sampling, 0.5B, vLLM",
-        command=["benchmarks.gpu.sampler", "--samplers", "vllm", "bare"],
-        share=0.3,
-        modules=("vllm",),
-        shown=("vllm_tokens_per_second", "bare_vllm_tokens_per_second", "of_bare_vllm"),
     ),
 )
 
@@ -186,8 +186,7 @@ def last_result(printed: IO[str]) -> dict[str, Any]:
 
 
 def arguments(part: Part, options: argparse.Namespace) -> list[str]:
-    small = "--tiny" if part.command[0] == "benchmarks.head_scores" else "--small"
-    more = [small, *part.only_tiny] if options.tiny else [*part.only_real]
+    more = ["--small", *part.only_tiny] if options.tiny else [*part.only_real]
     if options.peak_tflops and part.command[0] == "benchmarks.gpu.learner":
         more += ["--peak-tflops", str(options.peak_tflops)]
     return [sys.executable, "-m", *part.command, *more]
@@ -207,7 +206,7 @@ def _text(value: Any) -> str:
     """Of nested results the seconds of phases, and bytes and seconds."""
     if not isinstance(value, dict):
         return str(value)
-    shown = ("time/", "bytes", "seconds", "once", "each_step")
+    shown = ("time/", "cluster/sync_gb", "bytes", "seconds", "once", "each_step")
     return ", ".join(f"{name} {one}" for name, one in value.items() if name.startswith(shown))
 
 

@@ -117,7 +117,7 @@ def index() -> str:
 
 
 def open_questions() -> str:
-    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages() if is_open(name))
+    return "\n".join(_line(FINDINGS / f"{name}.md") for name in pages() if is_open(name)) or "None: all have been run."
 
 
 def is_open(name: str) -> bool:

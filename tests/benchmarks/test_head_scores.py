@@ -49,7 +49,7 @@ def test_what_is_not_installed_is_named_by_its_formula_or_left_out(
 def test_the_libraries_own_functions_have_the_loss_of_the_plain_way(way: str) -> None:
     found = {}
     for name in ("plain", way):
-        command = [python_of(name), "-m", "benchmarks.head_scores", "--tiny", "--tokens", "64", "--only", name]
+        command = [python_of(name), "-m", "benchmarks.head_scores", "--small", "--tokens", "64", "--only", name]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
         found[name] = json.loads(done.stdout.splitlines()[-1])
     assert found[way]["loss"] == pytest.approx(found["plain"]["loss"], rel=1e-5)

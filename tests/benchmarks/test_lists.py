@@ -29,7 +29,7 @@ def test_session_and_token_of_the_benchmarks_read_the_runs_that_they_make() -> N
     ("command", "pages"),
     [
         (["benchmarks.run_lists", "--runs", "200"], 18),
-        (["benchmarks.trajectory_list", "--rows", "2000"], 21),
+        (["benchmarks.trajectory_list", "--rows", "2000"], 31),
     ],
     ids=lambda given: given[0].partition(".")[2] if isinstance(given, list) else "",
 )

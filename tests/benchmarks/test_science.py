@@ -12,7 +12,7 @@ import pytest
 from benchmarks.science.__main__ import FINDINGS, is_recorded
 from benchmarks.science.catalogue import EXPERIMENTS
 from benchmarks.science.experiment import Experiment
-from benchmarks.science.plot import mean_curve, plot
+from benchmarks.science.plot import mean_curve, plot, plot_curves
 from benchmarks.science.runs import directory_of
 from benchmarks.science.table import means_table, table
 from engine.config import RunConfig
@@ -106,3 +106,11 @@ def test_curves_are_drawn_to_a_file(tmp_path: Path) -> None:
         one["curves"] = {name: [[1, 0.5], [2, 0.6]] for name in experiment.curves}
     plot(experiment, results, tmp_path / "curves.svg")
     assert (tmp_path / "curves.svg").read_text().count("<svg") == 1
+
+
+def test_every_arm_is_drawn_also_when_there_are_more_than_colours(tmp_path: Path) -> None:
+    arms = [f"arm {number}" for number in range(15)]
+    results = [{**result(arm, 1, 6), "curves": {"rollout/success": [[1, 0.5], [2, 0.6]]}} for arm in arms]
+    plot_curves(["rollout/success"], arms, results, tmp_path / "curves.svg")
+    text = (tmp_path / "curves.svg").read_text()
+    assert [arm for arm in arms if f"<!-- {arm} -->" not in text] == []
