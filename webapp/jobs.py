@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import models, transaction
 from django.dispatch import Signal, receiver
 from django.utils import timezone
 
@@ -35,7 +35,7 @@ job_ended = Signal()  # with `job`, whose row has been written; in the transacti
 
 @receiver(job_ended)
 def _release_checkpoint(job: Job, **_: object) -> None:
-    job.release_checkpoint()
+    transaction.on_commit(job.release_checkpoint)
 
 
 @dataclass(frozen=True, slots=True)

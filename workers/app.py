@@ -36,7 +36,7 @@ COPY_SECONDS = 60.0
 DELIVER_SECONDS = 10.0
 MEASURE_SECONDS = 30.0
 # for adoption, housekeep, copies of runs, deliver, a what-if, a pre-flight, an evaluation of a checkpoint, an import,
-# facts of environments, two calls that pages wait for, and runs that only check for a free slot
+# facts of environments, two calls that pages wait for, and short tasks: runs that check for a slot, indexing, mail
 SPARE_THREADS = 12
 # that play something for long: runs, evaluations on suites, and those of endpoints
 PLAYING_THREADS = sum(

@@ -27,7 +27,7 @@ from engine.errors import StarboardError
 ABOUT, SQLITE, POSTGRESQL, SECRET = "about.json", "database.sqlite3", "database.pgdump", "secret_key"
 FOLDERS = ("evaluations", "imports", "preflights")  # of the data directory, besides the runs
 CHECKPOINTS = "checkpoints"
-NOT_COPIED = ("lock", "control.json", "heartbeat.json")
+NOT_COPIED = ("lock", "control.json", "heartbeat.json", "newest_event.json")
 
 
 class BackupError(StarboardError):

@@ -46,7 +46,7 @@ class Bridge:
         self.run = run
         self.epoch = epoch
         self.spared = spared
-        self.attempt = _newest_attempt(run)
+        self.attempt = newest_attempt(run)
         self.path = run.directory / "events.jsonl"
         self.names = set(run.metric_names.values_list("name", flat=True))
         self.ranges = ranges_of(run)
@@ -104,13 +104,22 @@ class Bridge:
             self._store(chunk, moves=moves, notifies=notifies)
         except (Fenced, *OUTAGES):
             raise
-        except Exception as error:
+        except Exception:
             if len(chunk.lines) > 1:
                 for half in chunk.halves():
                     self.ingest(half, moves=moves, notifies=notifies)
                 return
             if not chunk.events:
                 raise
+            self._store_or_refuse(chunk, moves=moves, notifies=notifies)
+
+    def _store_or_refuse(self, chunk: Chunk, *, moves: bool, notifies: bool) -> None:
+        """One event, again: what was no fault of it, such as a session that PostgreSQL ended, does not come twice."""
+        try:
+            self._store(chunk, moves=moves, notifies=notifies)
+        except (Fenced, *OUTAGES):
+            raise
+        except Exception as error:
             log.exception("Run %s: event %d cannot be stored", self.run.pk, chunk.events[0].seq)
             reason = f"The database rejected it: {type(error).__name__}: {error}"
             self._store(chunk.refused(reason), moves=moves, notifies=notifies)
@@ -145,7 +154,7 @@ class Bridge:
 
     def _measure(self, rows: Rows, names: set[str]) -> Ranges:
         """Writes what the list of runs shows of metrics; returns what is new."""
-        if rows.cut is not None:
+        if rows.cuts:
             save_ranges(self.run, {}, names)
             return measure_again(self.run)
         ranges = extended(self.ranges, (row.metrics for _, row in sorted(rows.steps.items())))
@@ -168,14 +177,15 @@ class Bridge:
             raise Fenced(self.run.pk)
 
 
-def _newest_attempt(run: Run) -> int:
+def newest_attempt(run: Run) -> int:
+    """By the rows of its events."""
     started = run.events.filter(kind=kind_of(RunStarted)).order_by("-seq")
     return started.values_list("attempt", flat=True).first() or 1
 
 
 def _save(rows: Rows) -> None:
-    if rows.cut is not None:
-        supersede(rows.run, rows.cut, by=rows.cut_by)
+    for step, attempt in rows.cuts:
+        supersede(rows.run, step, by=attempt)
     SupersededStep.objects.bulk_create(rows.superseded, INSERT_BATCH, ignore_conflicts=True)
     RunEvent.objects.bulk_create(rows.events, INSERT_BATCH, ignore_conflicts=True)
     StepMetrics.objects.bulk_create(

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 MANIFEST, RECORD = "manifest.json", "events.jsonl"
 PART = ".fetched"  # the end of the name of a file that is on its way from the bucket
 FREED = ("checkpoints", "trajectories", "start")  # the record and the log stay, so that pages of the run work
-NOT_COPIED = frozenset({"lock", "control.json", "heartbeat.json"})
+NOT_COPIED = frozenset({"lock", "control.json", "heartbeat.json", "newest_event.json"})
 AT_ONCE = 5  # runs of a round of housekeeping
 AT_WORK = (CopyState.STORING, CopyState.FETCHING)
 AGAIN_AFTER = timedelta(hours=1)  # one that failed
@@ -147,7 +147,7 @@ def copy_ended_runs() -> None:
 def store_ended(bucket: Bucket) -> None:
     """Copies runs that are over and have no copy of their newest end yet, some at a time; frees those that have been
     over long enough."""
-    _end_interrupted()
+    end_interrupted(_is_abandoned)
     due = Q(state=CopyState.FAILED, changed_at__lt=timezone.now() - AGAIN_AFTER)
     due |= Q(state=CopyState.STORED, changed_at__lt=OuterRef("finished_at"))
     known = StoredCopy.objects.filter(pk=OuterRef("pk")).exclude(due)
@@ -161,10 +161,10 @@ def store_ended(bucket: Bucket) -> None:
             _try(free, run, bucket)
 
 
-def _end_interrupted() -> None:
+def end_interrupted(is_abandoned: Callable[[StoredCopy], bool]) -> None:
     """Of a worker or command that was killed: a copy is due again at once, and a run that was being fetched stays where
     it is until it is fetched again."""
-    interrupted = [copy.pk for copy in StoredCopy.objects.filter(state__in=AT_WORK) if _is_abandoned(copy)]
+    interrupted = [copy.pk for copy in StoredCopy.objects.filter(state__in=AT_WORK) if is_abandoned(copy)]
     rows, long_ago = StoredCopy.objects.filter(pk__in=interrupted), timezone.now() - 2 * AGAIN_AFTER
     rows.filter(state=CopyState.STORING).update(
         state=CopyState.FAILED, holder="", changed_at=long_ago, message="Copying was interrupted."

@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.engine_process import report_of
 from workers.limits import Limits
-from workers.process import Identity, Liveness, Sweep, liveness, report_of, send_signal, sweep
+from workers.process import Identity, Liveness, Sweep, liveness, send_signal, sweep
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
+from engine.event_lines import newest_seq
 from webapp.evaluations.models import EvaluationRequest
 from webapp.evaluations.requests import checkpoint_at
 from webapp.runs.models import Run
-from workers.bridge import Bridge
+from workers.bridge import Bridge, newest_attempt
+from workers.control import write_json
 from workers.held_jobs import POLL_SECONDS, CannotStart, HeldJob, Outcome, a_run_needs_the_gpu
 from workers.lease import Fenced
 
@@ -39,25 +44,47 @@ class HeldEvaluation(HeldJob[EvaluationRequest]):
         return ["evaluate", str(directory), "--model", str(directory / checkpoint.path), "--record"]
 
     def variables(self) -> dict[str, str]:
-        return {"CUDA_VISIBLE_DEVICES": ""} if a_run_needs_the_gpu() else {}
+        self._newest_in_rows.unlink(missing_ok=True)
+        self.look()
+        newest = {"STARBOARD_NEWEST_IN_ROWS": str(self._newest_in_rows.resolve())}
+        return newest | ({"CUDA_VISIBLE_DEVICES": ""} if a_run_needs_the_gpu() else {})
+
+    def look(self) -> None:
+        """Numbers of events that were in a file which was cut or deleted are not given again. The run may go on while
+        the evaluation is played, so the engine removes the file before it adds its results, and waits for a new one."""
+        if self._newest_in_rows.exists():
+            return
+        run = Run.objects.get(pk=self.job.run_id)
+        newest = {"seq": run.last_seq, "attempt": newest_attempt(run), "epoch": run.epoch}
+        with suppress(OSError):  # the disk is full: next time
+            write_json(self._newest_in_rows, newest)
+
+    @property
+    def _newest_in_rows(self) -> Path:
+        return self.job.log.with_suffix(".rows.json")
+
+    def _play(self, shutdown: threading.Event) -> Outcome:
+        try:
+            return super()._play(shutdown)
+        finally:
+            self._newest_in_rows.unlink(missing_ok=True)
 
     def outcome(self, exit_status: int) -> Outcome:
         if exit_status == 0:
-            _write_rows(self.job.run)
+            _write_rows(self.job.run, self.shutdown)
         return super().outcome(exit_status)
 
 
-def _write_rows(run: Run) -> None:
-    """Returns when the events so far are rows. The supervisor of a live run writes them, otherwise this process."""
-    written = (run.directory / "events.jsonl").stat().st_size
+def _write_rows(run: Run, shutdown: threading.Event) -> None:
+    """Returns when the events so far are rows. The supervisor of a live run writes them, otherwise this process. At
+    shutdown they are left to the next supervisor."""
+    written = newest_seq(run.directory / "events.jsonl")
     until = time.monotonic() + ROWS_SECONDS
     while time.monotonic() < until:
         run.refresh_from_db()
-        if run.event_offset >= written:
-            return
         if not run.is_supervised:
-            try:
+            with suppress(Fenced):  # else a supervisor has just taken the run, and writes them
                 Bridge(run, run.epoch).drain(moves=False)
-            except Fenced:
-                continue  # a supervisor has just taken the run, and writes them
-        time.sleep(POLL_SECONDS)
+                return
+        if run.last_seq >= written or shutdown.wait(POLL_SECONDS):
+            return

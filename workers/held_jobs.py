@@ -24,7 +24,8 @@ from webapp.jobs import Job, JobState, job_ended
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
 from workers import lease
-from workers.process import engine_start, start, sweep
+from workers.engine_process import engine_program, start
+from workers.process import sweep
 from workers.sightings import jobs
 from workers.tail import log_tail, why_it_ended
 
@@ -59,6 +60,7 @@ class HeldJob(ABC, Generic[AnyJob]):
 
     def __init__(self, job: AnyJob) -> None:
         self.job = job
+        self.shutdown = threading.Event()  # of this worker
 
     @abstractmethod
     def seconds(self) -> float:
@@ -102,6 +104,7 @@ class HeldJob(ABC, Generic[AnyJob]):
         held = cls._take(pk)
         if held is None:
             return False
+        held.shutdown = shutdown
         try:
             outcome = held._play(shutdown)
         except CannotStart as refusal:
@@ -134,6 +137,16 @@ class HeldJob(ABC, Generic[AnyJob]):
                 held._end(held.lost(f"The worker that {cls.played} it no longer exists."))
 
     @classmethod
+    def end_restored(cls, reason: str) -> int:
+        """Ends those that were running when a backup was made; returns their number. Processes with their cookies are
+        of the installation that it was made of, and are left alone."""
+        running = list(cls.model._default_manager.filter(state=JobState.RUNNING))
+        for job in running:
+            held = cls(job)
+            held._end(held.lost(reason))
+        return len(running)
+
+    @classmethod
     def _take(cls, pk: int) -> Self | None:
         rows = cls.model._default_manager
         with transaction.atomic():
@@ -151,7 +164,8 @@ class HeldJob(ABC, Generic[AnyJob]):
         return cls(job)
 
     def _play(self, shutdown: threading.Event) -> Outcome:
-        cookie, command = self.job.process["cookie"], [*engine_start(), *self._through_outages(self.prepare, shutdown)]
+        cookie = self.job.process["cookie"]
+        command = [*engine_program(), *self._through_outages(self.prepare, shutdown)]
         self.job.log.unlink(missing_ok=True)  # a database that was reset counts from 1 again
         child = start(command, self.job.log, cookie=cookie, variables=self.variables())
         try:

@@ -1,5 +1,5 @@
-"""Removes rows of pruned checkpoints, reservations that nobody needs, expired sessions, directories of deleted runs and
-leftover uploads, and empties SQLite's log."""
+"""Removes rows of pruned checkpoints, reservations that nobody needs, expired sessions, directories of deleted runs,
+leftover uploads and copies of adapters, and empties SQLite's log."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from webapp.jobs import LIVE
 from webapp.run_pages import removal
 from webapp.runs.models import Run
 from webapp.runs.states import SUPERVISED
+from webapp.sweeps.adapters import remove_unused_copies
 from workers.bridge import drop_lost_checkpoints
 from workers.imports import remove_orphans
 from workers.job_kinds import KINDS
@@ -25,7 +26,10 @@ RECENT_SECONDS = 600.0  # in which the row of a new job may not be there yet
 
 def run_housekeeping() -> None:
     """What fails is logged, and the rest is done all the same."""
-    tasks = (tidy_checkpoints, remove_expired_sessions, removal.sweep, remove_orphans, empty_write_ahead_log)
+    tasks = (
+        tidy_checkpoints, remove_expired_sessions, removal.sweep, remove_orphans, remove_unused_copies,
+        empty_write_ahead_log,
+    )  # fmt: skip
     for task in tasks:
         try:
             task()

@@ -155,6 +155,7 @@ def _import(found: Found, sweep: Sweep) -> Run:
     )
     join_lineage(run)
     shutil.copytree(trained.directory, run.directory)
-    run.save(force_insert=True)
-    record(run, sweep.owner, "import", files=trained.directory.name)
+    with transaction.atomic():
+        run.save(force_insert=True)
+        record(run, sweep.owner, "import", files=trained.directory.name)
     return rebuild(run.pk)

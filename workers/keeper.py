@@ -23,6 +23,7 @@ from pathlib import Path
 PR_SET_CHILD_SUBREAPER = 36
 MARK = "STARBOARD_KEEPER"  # in the environment of this process, not in the engine's
 COOKIE = "STARBOARD_RUN"
+REFUSED = "errno "
 START_TIME = 19  # among `fields_of`
 PAUSE = 0.05
 
@@ -37,12 +38,16 @@ def main(report: Path, pipe: int, command: list[str]) -> None:
 
 
 def start(command: list[str], pipe: int) -> int:
-    """Writes the engine's pid and start time into the pipe, for the worker that waits for them."""
+    """Writes the engine's pid and start time into the pipe, for the worker that waits, or why there is none."""
     os.set_inheritable(pipe, False)
     environment = {name: value for name, value in os.environ.items() if name != MARK}
-    pid = os.posix_spawnp(
-        command[0], command, environment, setsid=True, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
-    )  # which Python ignores
+    try:
+        pid = os.posix_spawnp(
+            command[0], command, environment, setsid=True, setsigdef=[signal.SIGPIPE, signal.SIGXFSZ]
+        )  # which Python ignores
+    except OSError as error:
+        os.write(pipe, f"{REFUSED}{error.errno}".encode())
+        raise
     with contextlib.suppress(BrokenPipeError):  # the worker has ended: the next one finds the engine by its cookie
         os.write(pipe, f"{pid} {fields_of(pid)[START_TIME]}".encode())
     os.close(pipe)

@@ -102,13 +102,13 @@ def renewed(run_id: str, epoch: int, limits: Limits) -> Iterator[None]:
     """Renews the lease in a thread while the block runs: reading a trajectory file may take longer than a lease."""
     done = threading.Event()
     keep = (_keep, run_id, epoch, limits, done)
-    keeper = threading.Thread(target=copy_context().run, args=keep, name=f"lease {run_id}", daemon=True)
-    keeper.start()
+    renewal = threading.Thread(target=copy_context().run, args=keep, name=f"lease {run_id}", daemon=True)
+    renewal.start()
     try:
         yield
     finally:
         done.set()
-        keeper.join()
+        renewal.join()
 
 
 def _keep(run_id: str, epoch: int, limits: Limits, done: threading.Event) -> None:

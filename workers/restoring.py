@@ -14,10 +14,15 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import OperationalError, ProgrammingError, connection
+from django.utils import timezone
 
 from webapp.runs.models import Run
+from webapp.runs.services import move
 from webapp.runs.states import SUPERVISED, RunState
+from webapp.sweeps.models import Sweep, SweepState
 from workers.backup import ABOUT, POSTGRESQL, SECRET, SQLITE, BackupError, folders, postgresql
+from workers.copies import end_interrupted
+from workers.job_kinds import KINDS
 
 STARTED = [*SUPERVISED, RunState.QUEUED]
 
@@ -26,6 +31,7 @@ STARTED = [*SUPERVISED, RunState.QUEUED]
 class Restored:
     runs: int
     stopped: int  # of them those that were running or queued
+    interrupted: int  # jobs that were running
     time: datetime  # of the backup
 
 
@@ -42,6 +48,7 @@ def restore(source: Path) -> Restored:
                 f"The backup is of a {about['database']} database, and this installation uses {connection.vendor}.",
                 remedy="Set DATABASE_URL to a database of that kind, or adopt the runs (`manage.py adopt_runs`).",
             )
+        _restore_database(scratch)  # first, since it changes all or nothing where it fails
         for archived, folder in folders().items():
             if (scratch / archived).exists():
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -49,17 +56,26 @@ def restore(source: Path) -> Restored:
                 shutil.move(scratch / archived, folder)
         if (scratch / SECRET).exists():
             (scratch / SECRET).replace(data / SECRET)
-        _restore_database(scratch)
     call_command("migrate", verbosity=0)
     began = datetime.fromtimestamp(float(about["time"]), UTC)
-    return Restored(runs=Run.objects.count(), stopped=_stop_all(began), time=began)
+    why = f"Restored from a backup of {began:%Y-%m-%d %H:%M} UTC."
+    stopped = _stop_all(why)
+    _stop_sweeps(why)
+    end_interrupted(lambda _: True)
+    interrupted = sum(kind.end_restored(why) for kind in KINDS)
+    return Restored(runs=Run.objects.count(), stopped=stopped, interrupted=interrupted, time=began)
 
 
 def _require_empty() -> None:
     try:
         there = User.objects.exists() or Run.objects.exists()
-    except (OperationalError, ProgrammingError):
-        there = False  # a database without tables
+    except (OperationalError, ProgrammingError) as error:
+        if connection.vendor != "sqlite" and isinstance(error, OperationalError):
+            raise BackupError(
+                f"The database cannot be used: {error}",
+                remedy="Start it, or change DATABASE_URL. Nothing was restored.",
+            ) from None
+        there = False  # it has no tables
     if there or any(any(folder.iterdir()) for folder in folders().values() if folder.is_dir()):
         raise BackupError(
             "This installation has users, runs or files.", remedy="Restore into an empty data directory and database."
@@ -96,9 +112,16 @@ def _restore_database(scratch: Path) -> None:
         )  # fmt: skip
 
 
-def _stop_all(began: datetime) -> int:
+def _stop_all(why: str) -> int:
     """Their engines may still run elsewhere, in directories of their own, so none is started or adopted by itself."""
-    reason = f"Restored from a backup of {began:%Y-%m-%d %H:%M} UTC. Resume continues from its newest checkpoint."
-    return Run.objects.filter(state__in=STARTED).update(
-        state=RunState.STOPPED, state_reason=reason, process={}, lease_holder="", lease_expires=None
+    reason = f"{why} Resume continues from its newest checkpoint."
+    started = Run.objects.filter(state__in=STARTED)
+    return sum(move(run, RunState.STOPPED, reason=reason, also={"process": {}}) for run in started)
+
+
+def _stop_sweeps(why: str) -> None:
+    """Else they would pass over the runs that were stopped, and start others."""
+    reason = f"{why} Resume goes on with its runs."
+    Sweep.objects.filter(state=SweepState.RUNNING).update(
+        state=SweepState.STOPPED, stopped_because=reason, ended_at=timezone.now()
     )

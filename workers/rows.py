@@ -55,8 +55,8 @@ EvaluationKey = tuple[int, str, bool, bool]  # the values of `EVALUATION_KEYS`
 
 @dataclass(slots=True)
 class Rows:
-    """The changes of a chunk of events. `cut` is the step above which rows of attempts before `cut_by` no longer count,
-    if any."""
+    """The changes of a chunk of events. `cuts` has an entry for each attempt that continues from an earlier step, in
+    order: that step, above which stored rows of earlier attempts no longer count, and the attempt."""
 
     run: Run
     spared: frozenset[str] = frozenset()  # trajectory files whose rows stay as they are
@@ -72,8 +72,7 @@ class Rows:
     played: dict[EvaluationKey, ProblemsPlayed] = field(default_factory=dict)
     checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
     alerts: list[Alert] = field(default_factory=list)
-    cut: int | None = None
-    cut_by: int = 0  # the newest attempt of the chunk
+    cuts: list[tuple[int, int]] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)  # of the run's own row
 
     def add(self, event: Event) -> None:
@@ -119,12 +118,12 @@ class Rows:
     def _start(self, event: RunStarted) -> None:
         if event.attempt > 1:
             self.fields["verdict"] = {}  # the engine reports the one on the steps that still count
-            self.cut, self.cut_by = self._supersede_above(event.resumed_from, by=event.attempt), event.attempt
+            self._supersede_above(event.resumed_from, by=event.attempt)
         self.fields["total_steps"] = event.total_steps
         if self.run.started_at is None:
             self.fields.setdefault("started_at", moment(event.time))
 
-    def _supersede_above(self, resumed_from: int | None, *, by: int) -> int:
+    def _supersede_above(self, resumed_from: int | None, *, by: int) -> None:
         """What earlier attempts reported above the checkpoint no longer counts; with none, everything they
         reported. Their steps and trajectories are kept as superseded."""
         kept = BEFORE_ALL_STEPS if resumed_from is None else resumed_from
@@ -139,7 +138,7 @@ class Rows:
         self.played = {key: event for key, event in self.played.items() if event.step <= kept and not event.final}
         self.alerts = [alert for alert in self.alerts if alert.step <= kept or alert.rule == MACHINES]
         self.fields["step"] = max(kept, 0)
-        return kept if self.cut is None else min(kept, self.cut)
+        self.cuts.append((kept, by))
 
     def _complete_step(self, event: StepCompleted) -> None:
         values = {name: getattr(event, name) for name in STEP_FIELDS}

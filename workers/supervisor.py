@@ -14,7 +14,6 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from pydantic import ValidationError
 
-from engine.config import RunConfig, problems_by_field
 from engine.events import ClusterReleased
 from webapp.alerts.actions import launch_fork
 from webapp.logs import bound
@@ -28,7 +27,6 @@ from workers.about_run import write_about
 from workers.attempt import Attempt
 from workers.bridge import Bridge
 from workers.condition import Assessment, AssessmentTimer, Condition, Evidence, assess, is_full, progress_limit
-from workers.control import write_json
 from workers.endings import INTERRUPTED_EXIT, Ending, ending_of, proof_of
 from workers.engine_handle import EngineHandle, sweep_run
 from workers.engine_log import cap
@@ -38,13 +36,14 @@ from workers.ingestion import Behind, of_this_worker
 from workers.lease import Fenced
 from workers.limits import Limits, current_limits
 from workers.memory_killer import MemoryKiller
-from workers.process import Liveness, Sweep, boot_id, find_leader, identity_from_row, start_engine
+from workers.process import Liveness, Sweep, boot_id, find_leader, identity_from_row
 from workers.record_problems import Lag, behind, save_problems
 from workers.requests import Requests
 from workers.restarts import after_fault
 from workers.stall_report import where_it_hangs
-from workers.suspension import is_interrupted, lock_of
-from workers.tail import log_tail, truncate_partial_line
+from workers.starting import prepare_directory, start, why_not_started
+from workers.suspension import is_interrupted
+from workers.tail import log_tail
 
 log = logging.getLogger(__name__)
 
@@ -168,58 +167,36 @@ class Supervisor:
         """A new engine, once all events are read. None if there can be none."""
         cookie = self.run.process["cookie"]
         if self.run.state in (RunState.STARTING, RunState.STALLED) and self.attempt.last_event() is None:
-            return self._start(cookie)
+            return self._start()
         never_there = self.run.state == RunState.STOPPING and not self.attempt.has_begun()
         ending = STOPPED_BEFORE_START if never_there else self._ending(None)
         swept = sweep_run(cookie, self.run.directory, seconds=self.limits.sweep, begun=self.attempt.has_begun())
         self._end(ending, swept, exit_status=None)
         return None
 
-    def _start(self, cookie: str) -> EngineHandle | None:
+    def _start(self) -> EngineHandle | None:
         try:
-            self._prepare_directory()
+            prepare_directory(self.run)
             self.requests.apply(None)
-            identity = start_engine(
-                self.run.directory,
-                cookie=cookie,
-                attempt=self.run.attempt,
-                epoch=self.epoch,
-                last_seq=self.run.last_seq,
-                resume=self.run.attempt > 1 or self.run.last_seq > 0,
-                start_over=self.run.start_over,
-            )
-        except ValidationError as error:
-            self._fail_to_start(
-                "The configuration cannot be used:\n" + _problems(error), "Clone the run and fix these fields."
-            )
-            return None
-        except OSError as error:
-            self._fail_to_start(
-                f"The run directory {self.run.directory} cannot be used: {error.strerror or error}.",
-                "Make it writable for the worker, check that the disk has space, then resume.",
-            )
+            identity = start(self.run, self.epoch)
+        except (ValidationError, OSError) as error:
+            self._fail_to_start(why_not_started(self.run.directory, error))
             return None
         self._write(process=identity.as_row())
         return EngineHandle(identity=identity, run_dir=self.run.directory)
 
-    def _prepare_directory(self) -> None:
-        config = self.run.parsed_config()
-        self.run.directory.mkdir(parents=True, exist_ok=True)
-        lock_of(self.run).touch()
-        truncate_partial_line(self.run.directory / "events.jsonl")
-        write_json(self.run.directory / "config.json", config.model_dump(mode="json"))
-        write_about(self.run)
-
-    def _fail_to_start(self, reason: str, remedy: str) -> None:
-        why = {"end_cause": EndCause.REFUSED}
+    def _fail_to_start(self, ending: Ending) -> None:
+        if ending.retryable:
+            self._end(ending, Sweep(killed=[], left=[]), exit_status=None)
+            return
         move(
             self.run,
-            RunState.FAILED,
-            reason=reason,
-            remedy=remedy,
+            ending.state,
+            reason=ending.reason,
+            remedy=ending.remedy,
             epoch=self.epoch,
             attempt=self.run.attempt,
-            also=why,
+            also={"end_cause": ending.cause},
         )
 
     # --- condition ---
@@ -261,10 +238,10 @@ class Supervisor:
             reason = f"{assessment.reason} {here}".strip()
             move(self.run, target, reason=reason, remedy=assessment.remedy, epoch=self.epoch)
 
-    def _state_for(self, verdict: Condition) -> RunState | None:
-        if verdict is Condition.STALLED:
+    def _state_for(self, condition: Condition) -> RunState | None:
+        if condition is Condition.STALLED:
             return RunState.STALLED
-        if verdict is Condition.LOST:
+        if condition is Condition.LOST:
             return RunState.LOST
         if self.run.state not in (RunState.STALLED, RunState.LOST):
             return None
@@ -393,7 +370,3 @@ class Supervisor:
         if self.run.epoch != self.epoch:
             raise Fenced(self.run.pk)
         self.bridge = Bridge(self.run, self.epoch)
-
-
-def _problems(error: ValidationError) -> str:
-    return "\n".join(f"{field or 'config'}: {reason}" for field, reason in problems_by_field(error, RunConfig))

@@ -57,7 +57,7 @@ def adopt_unsupervised_runs() -> None:
 
 
 def play_job(kind: type[HeldJob[Any]], pk: int) -> None:
-    """Plays a queued job unless another one of its kind is running, then sends the next one."""
+    """Plays a queued job if there is room for one of its kind, then sends the next one."""
     with bound(job=f"{kind.model.NOUN} {pk}"):
         if not SHUTDOWN.is_set() and kind.play(pk, SHUTDOWN):
             kind.dispatch_next()

@@ -42,14 +42,14 @@ def _change_email(request: HttpRequest, user: User) -> HttpResponse:
     return redirect("account:page")
 
 
-@transaction.atomic
 def _change_password(request: HttpRequest, user: User) -> HttpResponse:
     form = ChangePasswordForm(user, request.POST, address=client_address(request))
-    if not form.is_valid():
+    if not form.is_valid():  # outside of the transaction: other requests have to see an attempt before it is checked
         return _page(request, user, password_form=form)
-    form.save()
-    update_session_auth_hash(request, user)
-    end_others(user, request.session.session_key)
+    with transaction.atomic():
+        form.save()
+        update_session_auth_hash(request, user)
+        end_others(user, request.session.session_key)
     messages.success(request, "The password was changed, and all other sessions were ended.")
     return redirect("account:page")
 

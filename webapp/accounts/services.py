@@ -39,7 +39,8 @@ def new_link(user: User) -> str:
     SignInToken.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     token = secrets.token_urlsafe(32)
     SignInToken.objects.create(user=user, digest=digest(token))
-    return f"http://127.0.0.1:{settings.PORT}{reverse('accounts:sign_in')}?token={token}"
+    host = "[::1]" if settings.STARBOARD_BIND.strip("[]") == "::1" else "127.0.0.1"
+    return f"http://{host}:{settings.PORT}{reverse('accounts:sign_in')}?token={token}"
 
 
 def use_token(token: str) -> User | Refused:

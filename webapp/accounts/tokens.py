@@ -94,7 +94,10 @@ def checksum(body: str) -> str:
 
 
 def _record_use(token: PersonalToken) -> None:
-    """At most once a minute, so that reading does not write each time."""
+    """At most once a minute, so that reading does not write each time: on SQLite even an update of no row waits for
+    whoever writes."""
     now = timezone.now()
+    if token.last_used_at is not None and token.last_used_at >= now - USE_RECORDED_EVERY:
+        return
     old = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_RECORDED_EVERY)
     PersonalToken.objects.filter(old, pk=token.pk).update(last_used_at=now)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -17,6 +19,7 @@ from webapp.alerts.deliveries import attempt, trial_message
 from webapp.alerts.mail import mail_is_configured
 from webapp.alerts.models import Delivery, NotificationSettings, Webhook, new_nonce
 from webapp.alerts.webhooks import secret_of, why_no_address
+from webapp.audit.services import record_of
 
 MOST_WEBHOOKS = 20
 SHOWN = 50
@@ -78,7 +81,10 @@ def _save(request: HttpRequest, user: User) -> HttpResponse:
     if form.cleaned_data["email_on"] and not form.cleaned_data["email"]:
         form.add_error("email", "Enter an address, or turn e-mail off.")
         return _page(request, user, status=422, form=form)
-    form.save()
+    with transaction.atomic():
+        form.save()
+        if form.changed_data:
+            record_of(user, user, "notifications", changed=", ".join(form.changed_data).replace("_", " "))
     messages.info(request, "Settings saved.")
     return _back()
 
@@ -90,27 +96,40 @@ def _add(request: HttpRequest, user: User) -> HttpResponse:
         form.add_error(None, f"The limit is {MOST_WEBHOOKS} webhooks. Remove one first.")
     if not form.is_valid():
         return _page(request, user, status=422, webhook_form=form)
-    _saved_settings_of(user)
-    webhook = Webhook.objects.create(user=user, url=form.cleaned_data["url"])
+    with transaction.atomic():
+        _saved_settings_of(user)
+        webhook = Webhook.objects.create(user=user, url=form.cleaned_data["url"])
+        _record(user, webhook, "add")
     return _page(request, user, fresh=webhook, secret=secret_of(webhook))
 
 
 def _renew(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
     webhook.nonce = new_nonce()
-    webhook.save(update_fields=["nonce"])
+    with transaction.atomic():
+        webhook.save(update_fields=["nonce"])
+        _record(user, webhook, "renew")
     return _page(request, user, fresh=webhook, secret=secret_of(webhook))
 
 
 def _switch(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
     webhook.on, webhook.off_reason = not webhook.on, ""
-    webhook.save(update_fields=["on", "off_reason"])
+    with transaction.atomic():
+        webhook.save(update_fields=["on", "off_reason"])
+        _record(user, webhook, "switch", on=webhook.on)
     return _back("webhooks")
 
 
 def _remove(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:
-    webhook.delete()
+    with transaction.atomic():
+        _record(user, webhook, "remove")
+        webhook.delete()
     messages.info(request, "Webhook removed.")
     return _back("webhooks")
+
+
+def _record(user: User, webhook: Webhook, action: str, **detail: Any) -> None:
+    """With the host alone: the path and the query of such a URL are often its password."""
+    record_of(user, user, f"{action}_webhook", **detail, host=urlsplit(webhook.url).hostname or "")
 
 
 def _test_webhook(request: HttpRequest, user: User, webhook: Webhook) -> HttpResponse:

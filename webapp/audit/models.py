@@ -22,10 +22,10 @@ class AppendOnly(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """`who` is the user's name at the time, which remains when the account is deleted; `detail` is the
     request as JSON. An entry that is not of a run says in `kind` and `object_id` what it is of, and in `object_name`
-    how that was called."""
+    how that was called. Entries of a run are deleted with it, those of a project are not."""
 
     run = models.ForeignKey("runs.Run", null=True, on_delete=models.CASCADE, related_name="audit")
-    project = models.ForeignKey("projects.Project", null=True, on_delete=models.CASCADE, related_name="audit")
+    project = models.ForeignKey("projects.Project", null=True, on_delete=models.SET_NULL, related_name="audit")
     kind = models.CharField(max_length=20, blank=True, default="")
     object_id = models.CharField(max_length=20, blank=True, default="")
     object_name = models.CharField(max_length=150, blank=True, default="")

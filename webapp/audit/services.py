@@ -29,11 +29,13 @@ DESCRIPTIONS = {
     "ingest_end": "ended the run",
     "what_if": "submitted a what-if of a trajectory",
     "what_if_again": "submitted a what-if of a what-if",
+    "stop_what_if": "requested a stop of a what-if",
     "stop": "requested a stop",
     "pause": "requested a pause",
     "resume": "resumed the run",
     "checkpoint": "requested a checkpoint",
     "evaluate": "requested an evaluation of a checkpoint",
+    "stop_evaluation": "requested a stop of the evaluation of a checkpoint",
     "queue_up": "moved the run up in the queue",
     "queue_down": "moved the run down in the queue",
     "queue_first": "moved the run to the head of the queue",
@@ -58,7 +60,10 @@ DESCRIPTIONS = {
     "edit": "changed it",
     "hide": "archived it",
     "restore": "restored it from the archive",
+    "preflight": "started a pre-flight",
+    "stop_preflight": "requested a stop of a pre-flight",
     "submit": "requested it",
+    "complete": "sent all of its episodes",
     "halt": "requested a stop",
     "go_on": "resumed it",
     "launch_sweep": "launched the sweep",
@@ -86,8 +91,17 @@ DESCRIPTIONS = {
     "disconnect_identity": "disconnected a way to sign in",
     "administrator": "changed whether the user is an administrator, by the groups of the user",
     "quota": "changed quotas",
+    "delete_project": "deleted a project",
+    "notifications": "changed notifications",
+    "add_webhook": "added a webhook",
+    "renew_webhook": "replaced the signing secret of a webhook",
+    "switch_webhook": "turned a webhook on or off",
+    "remove_webhook": "removed a webhook",
+    "link_leaderboard": "created a public link to a leaderboard",
+    "unlink_leaderboard": "revoked a public link to a leaderboard",
 }
 KINDS = {  # by model
+    "run": "run",  # that was deleted: other entries of a run belong to it
     "environmentdefinition": "environment",
     "suite": "suite",
     "suiteevaluation": "evaluation",
@@ -119,8 +133,8 @@ def record(run: Run, user: Actor, action: str, done: bool = True, **detail: Any)
 
 
 def record_of(row: Model, user: Actor, action: str, done: bool = True, **detail: Any) -> bool:
-    """Adds an entry about an environment, a suite, an evaluation, a sweep, a report, a project or a user's account;
-    returns `done`."""
+    """Adds an entry about an environment, a suite, an evaluation, a sweep, a report, an import, a deleted run, a
+    project or a user's account; returns `done`."""
     AuditEntry.objects.create(
         project_id=None if isinstance(row, User) else project_id_of(row),
         kind=kind_of(row),

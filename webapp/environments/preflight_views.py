@@ -71,5 +71,6 @@ def preflight_data(request: HttpRequest, pk: int, preflight_id: int) -> HttpResp
 
 @require_POST
 def stop_preflight(request: HttpRequest, pk: int, preflight_id: int) -> HttpResponse:
-    fetch(Preflight, needs=Role.EDITOR, pk=preflight_id, version__definition_id=pk).stop()
+    found = fetch(Preflight, needs=Role.EDITOR, pk=preflight_id, version__definition_id=pk)
+    preflights.stop(found, request.user)
     return redirect(f"{reverse('environments:preflight', args=[pk])}?id={preflight_id}")

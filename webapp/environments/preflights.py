@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 
 from engine.errors import ModelError
+from webapp.audit.services import Actor, record_of
 from webapp.environments.model_access import check_model
 from webapp.environments.models import MODEL, PLAYERS, EnvironmentVersion, Preflight
 from webapp.jobs import Refused
@@ -38,8 +39,15 @@ def submit(version: EnvironmentVersion, owner: User | AnonymousUser | None, data
         if Preflight.any_live_of(user):
             raise Refused("You already have a pre-flight in progress. Wait until it ends, or stop it.")
         made = Preflight.objects.create(version=version, config=version.config, owner=user, **fields)
+        record_of(version.definition, owner, "preflight", version=version.number, player=player)
         transaction.on_commit(made.enqueue)
     return made
+
+
+@transaction.atomic
+def stop(preflight: Preflight, user: Actor) -> bool:
+    """False if it is over."""
+    return record_of(preflight.version.definition, user, "stop_preflight", preflight.stop())
 
 
 def as_json(preflight: Preflight) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from engine.config import EnvironmentConfig
 from engine.environments import environment_class, environment_kinds
 from engine.environments.wrappers import Layer
 from engine.errors import ConfigError
-from webapp.audit.services import entries_of, record_of
+from webapp.audit.services import entries_of
 from webapp.environments import services
 from webapp.environments.differences import differences, shown
 from webapp.environments.forms import BUDGETS, EnvironmentForm
@@ -54,7 +54,6 @@ def new_environment(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user = cast(User, request.user)
         version = services.define(name=form.name, config=form.config, owner=user, project=project)
-        record_of(version.definition, user, "create")
         messages.success(request, f"{version.definition.name} is ready. Choose it when you start a run.")
         return redirect("environments:detail", version.definition_id)
     return _form_page(request, form)
@@ -72,8 +71,7 @@ def edit_environment(request: HttpRequest, pk: int) -> HttpResponse:
         administrator=administers(request),
     )
     if request.method == "POST" and form.is_valid():
-        version = services.edit(definition, name=form.name, config=form.config)
-        services.record_edit(definition, cast(User, request.user), newest, version)
+        version = services.edit(definition, request.user, name=form.name, config=form.config)
         messages.success(request, _edited(version, newest))
         return redirect("environments:detail", pk)
     return _form_page(request, form, newest)
@@ -108,12 +106,10 @@ def environment_detail(request: HttpRequest, pk: int) -> HttpResponse:
 def archive_environment(request: HttpRequest, pk: int) -> HttpResponse:
     definition = fetch(EnvironmentDefinition, needs=Role.EDITOR, pk=pk)
     if request.POST.get("action") == "unarchive":
-        services.unarchive(definition)
-        record_of(definition, cast(User, request.user), "restore")
+        services.unarchive(definition, request.user)
         messages.success(request, f"{definition.name} is in the list again.")
         return redirect("environments:detail", pk)
-    services.archive(definition)
-    record_of(definition, cast(User, request.user), "hide")
+    services.archive(definition, request.user)
     messages.success(request, f"{definition.name} is archived. Its runs keep it.")
     return redirect("environments:list")
 

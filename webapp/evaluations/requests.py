@@ -33,12 +33,12 @@ def submit(run: Run, step: int, user: Actor) -> EvaluationRequest:
     try:
         with transaction.atomic():
             made = EvaluationRequest.objects.create(run=run, step=step, owner=user if isinstance(user, User) else None)
+            audit(run, user, "evaluate", step=step)
             if not made.reserve_checkpoint():
                 raise Refused(_gone(step))
+            transaction.on_commit(made.enqueue)
     except IntegrityError:
         raise Refused(f"The checkpoint of step {step} is already being evaluated.") from None
-    audit(run, user, "evaluate", step=step)
-    transaction.on_commit(made.enqueue)
     made.publish()
     return made
 
@@ -67,10 +67,11 @@ def why_no_worker() -> str:
         return NO_QUEUE
 
 
-def stop(run: Run, step: int) -> bool:
+@transaction.atomic
+def stop(run: Run, step: int, user: Actor = None) -> bool:
     """Stops the one of `step` that is in progress; False if there is none."""
     made = run.evaluation_requests.filter(step=step, state__in=LIVE).first()
-    return made is not None and made.stop()
+    return made is not None and audit(run, user, "stop_evaluation", made.stop(), step=step)
 
 
 def newest_requests(run: Run) -> list[dict[str, Any]]:

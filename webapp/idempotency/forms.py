@@ -11,12 +11,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.contrib import messages
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
+from webapp.adapter_copies import copies_first
 from webapp.idempotency.models import LONGEST_KEY, IdempotentRequest
 
 FIELD = "form_token"
@@ -32,13 +34,18 @@ def once(request: HttpRequest, act: Callable[[], str]) -> str:
     same = IdempotentRequest.objects.filter(user=request.user, endpoint=FIELD, key=digest)
     IdempotentRequest.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     try:
-        with transaction.atomic():
-            row = IdempotentRequest.objects.create(user=request.user, endpoint=FIELD, key=digest, digest=digest)
-            row.answer = {"address": (address := act())}
-            row.save() if address else row.delete()
-            return address
+        return _recorded({"user": request.user, "endpoint": FIELD, "key": digest, "digest": digest}, act)
     except IntegrityError:
         if (earlier := same.first()) is None:  # something else than the token
             raise
     messages.info(request, "This form was already submitted, so nothing was added. Open a new form to submit another.")
     return str(earlier.answer["address"])
+
+
+@copies_first
+def _recorded(submission: dict[str, Any], act: Callable[[], str]) -> str:
+    with transaction.atomic():
+        row = IdempotentRequest.objects.create(**submission)
+        row.answer = {"address": (address := act())}
+        row.save() if address else row.delete()
+        return address

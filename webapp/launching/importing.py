@@ -74,8 +74,9 @@ def save_run(run: Run, actor: Actor, *, steps: list[int], environments: list[str
     run.step = run.total_steps = max(steps)
     run.finished_at = timezone.now()
     join_lineage(run)
-    run.save(force_insert=True)
-    record(run, actor, "import", files=run.imported_from)
+    with transaction.atomic():
+        run.save(force_insert=True)
+        record(run, actor, "import", files=run.imported_from)
     transaction.on_commit(lambda: enqueue_index(run.pk))
 
 

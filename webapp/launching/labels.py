@@ -55,7 +55,7 @@ def _wrong_tags(text: str) -> str:
     if not can_be_a_name(text):
         return "has characters that cannot be stored. Leave them out."
     if (longest := max(map(len, tags), default=0)) > LONGEST_TAG:
-        return f"One of them has {longest} characters. A tag has at most {LONGEST_TAG}; put commas between tags."
+        return f"One of them has {longest} characters. Tags have at most {LONGEST_TAG}; separate them by commas."
     if len(tags) > MOST_TAGS:
         return f"{len(tags)} tags are too many. Give at most {MOST_TAGS}."
     return ""

@@ -73,7 +73,8 @@ def accept(
 
 def stop(found: RolloutImport, user: Actor) -> bool:
     """False if it is over."""
-    stopped = record_of(found, user, "halt", found.stop())
+    with transaction.atomic():
+        stopped = record_of(found, user, "halt", found.stop())
     found.refresh_from_db()
     if not found.is_live:
         remove_files(found)

@@ -13,7 +13,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from engine.config import RunConfig
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, ModelError, StarboardError
+from webapp.adapter_copies import copies_first
 from webapp.idempotency.forms import once
 from webapp.launching import drafts
 from webapp.launching.filled import Filled, begun, posted
@@ -49,6 +50,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return render(request, "launching/new.html", form_context(request, filled, errors), status=422 if errors else 200)
 
 
+@copies_first
 def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[Run]:
     """The launched runs, one for each seed; none if the draft has errors, or if the checkpoint of a fork was deleted
     after the check."""
@@ -79,6 +81,9 @@ def _launched(request: HttpRequest, filled: Filled, made: drafts.Draft) -> list[
     except CheckpointError as error:
         why = f"The checkpoint is not available, so the run was not launched. {error.remedy}"
         made.errors["model.start_from.step"] = why
+        return []
+    except ModelError as error:
+        made.errors["model.adapter"] = str(error)
         return []
     except QuotaExceeded as error:
         made.errors["quota"] = str(error)
@@ -159,6 +164,6 @@ def quick_start(request: HttpRequest) -> HttpResponse:
 
     try:
         return redirect(once(request, launch))
-    except QuotaExceeded as error:
+    except StarboardError as error:
         messages.error(request, f"The run was not launched. {error}")
         return redirect("launching:new")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import secrets
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
 from webapp.accounts.services import digest
+from webapp.audit.services import record_of
 from webapp.leaderboard.models import PublicLink
 from webapp.suites.models import Suite
 
@@ -19,7 +21,9 @@ MOST = 100  # working links of a user
 def new_link(user: User, suite: Suite, query: str) -> str:
     """The secret, this once."""
     secret = secrets.token_urlsafe(BYTES)
-    PublicLink.objects.create(owner=user, suite=suite, query=query, digest=digest(secret), shown_as=secret[:SHOWN])
+    with transaction.atomic():
+        PublicLink.objects.create(owner=user, suite=suite, query=query, digest=digest(secret), shown_as=secret[:SHOWN])
+        record_of(user, user, "link_leaderboard", suite=suite.name)
     return secret
 
 
@@ -32,7 +36,13 @@ def revoke(user: User, pk: int) -> bool:
     links = PublicLink.objects.filter(pk=pk, revoked_at=None)
     if not user.is_superuser:
         links = links.filter(owner=user)
-    return bool(links.update(revoked_at=timezone.now()))
+    with transaction.atomic():
+        link = links.select_for_update(of=("self",)).select_related("suite", "owner").first()
+        if link is None:
+            return False
+        link.revoked_at = timezone.now()
+        link.save(update_fields=["revoked_at"])
+        return record_of(link.owner, user, "unlink_leaderboard", suite=link.suite.name)
 
 
 def link_of(secret: str) -> PublicLink | None:

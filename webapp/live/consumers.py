@@ -34,8 +34,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     1. `connect` refuses users who are not signed in, then starts a listener for the group's updates and a sender.
     2. The sender sends hello, then waits for an update or the next heartbeat, and has the subclass send what is new.
-    3. Every heartbeat reads the rows too, which makes up for lost updates, and closes the socket of an ended session,
-       or of a user who may no longer read its object; an update to the user's group says that one may have ended.
+    3. Every heartbeat closes the socket of an ended session, or of a user who may no longer read its object, and only
+       then reads the rows, which makes up for lost updates; an update to the user's group says that a session may have
+       ended.
     """
 
     channel_layer_alias = "none"  # `listen` does it: the base class would close the socket when the layer fails
@@ -48,6 +49,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.closed = False
         self.session_may_have_ended = False
         self.read_at = 0.0
+        self.check_at = time.monotonic() + self.heartbeat_seconds  # of access, at the latest
         user = await user_of(self.scope)
         if user is None:
             await self._refuse(SIGNED_OUT)
@@ -99,11 +101,21 @@ class LiveConsumer(AsyncWebsocketConsumer):
         raise NotImplementedError
 
     async def catch_up(self) -> None:
-        """Sends everything that is new in the rows."""
+        """Sends everything that is new in the rows. Between messages of which there may be many it calls
+        `may_continue`."""
         raise NotImplementedError
 
     async def beat(self) -> None:
         raise NotImplementedError
+
+    async def may_continue(self, *, look: bool = False) -> bool:
+        """False for a socket that is closed, also by this: it looks for the session and the user's roles if `look`, if
+        an update says so, or if the last look is a heartbeat ago."""
+        if self.closed:
+            return False
+        if look or self.session_may_have_ended or time.monotonic() >= self.check_at:
+            return await self._is_allowed()
+        return True
 
     async def close(self, code: Any = None, reason: str | None = None) -> None:
         self.closed = True
@@ -130,14 +142,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
             beat_at = time.monotonic() + self.heartbeat_seconds
             while not self.closed:
                 await self._wait_for_update(beat_at - time.monotonic())
-                if self.closed:  # a cancellation that came together with an update is swallowed
-                    return
-                if self.session_may_have_ended and not await self._is_allowed():
+                is_beat = time.monotonic() >= beat_at
+                if not await self.may_continue(look=is_beat):  # also where a cancellation came together with an update
                     return
                 await self.catch_up()
-                if time.monotonic() >= beat_at:
+                if is_beat and not self.closed:
                     beat_at = time.monotonic() + self.heartbeat_seconds
-                    await self._heartbeat()
+                    await self.beat()
         except Exception as error:
             is_outage = isinstance(error, OperationalError | InterfaceError)
             message = "The database is not available" if is_outage else "The socket failed"
@@ -158,13 +169,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.read_at = time.monotonic()
         self.updated.clear()
 
-    async def _heartbeat(self) -> None:
-        if await self._is_allowed():
-            await self.beat()
-
     async def _is_allowed(self) -> bool:
         """Closes the socket if not."""
         self.session_may_have_ended = False
+        self.check_at = time.monotonic() + self.heartbeat_seconds
         user = await user_of(self.scope)
         if user is None:
             await self.close(code=SIGNED_OUT)

@@ -40,6 +40,8 @@ async def listen(groups: Sequence[str], receive: Receive) -> None:
 
 
 class Listener:
+    """Of one call of `listen`: equal to itself alone, also where two have the same `receive`."""
+
     def __init__(self, receive: Receive) -> None:
         self.receive = receive
 

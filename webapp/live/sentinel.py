@@ -113,7 +113,7 @@ class Sentinel:
 
     async def _join_all(self) -> None:
         self.whole = True  # unless one fails
-        log.info("Updates come again; %d groups are joined again.", len(self.members))
+        log.info("Updates come again; %d channels join their groups again.", len(self.members))
         for member in list(self.members):
             try:
                 await self._add(member)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404
 from django.utils.text import slugify
 
-from webapp.projects.access import NoProject, RoleNeeded, access_of, forget_access
+from webapp.audit.services import Actor, record_of
+from webapp.projects.access import access_of, forget_access, no_project, role_needed
 from webapp.projects.models import LONGEST_NAME, Membership, Project, Role, default_project
 
-Actor = User | AnonymousUser | None
+RESERVED = ("new", "join", "-")  # addresses
 
 
 def project_for_new(user: Actor, wanted: str = "", *, like: Project | None = None, create: bool = False) -> Project:
@@ -27,7 +29,7 @@ def project_for_new(user: Actor, wanted: str = "", *, like: Project | None = Non
             return candidate
     own = Project.objects.filter(pk__in=access.projects_with(Role.EDITOR)).order_by("pk").first()
     if own is None:
-        raise NoProject
+        raise no_project()
     return own
 
 
@@ -46,18 +48,21 @@ def project_named(user: Actor, text: str, *, create: bool = True) -> Project:
         return new_project(user, name)
     role = access.role_in(found.pk)
     if role is None or not role.allows(Role.EDITOR):
-        raise RoleNeeded(found, Role.EDITOR, role)
+        raise role_needed(found, Role.EDITOR, role)
     return found
 
 
 def new_project(user: Actor, name: str, description: str = "") -> Project:
     """The user is its admin."""
     owner = user if isinstance(user, User) else None
-    made = Project.objects.create(
-        name=name.strip()[:LONGEST_NAME], slug=_free_slug(name), description=description, created_by=owner
-    )
+    with transaction.atomic():
+        made = Project.objects.create(
+            name=name.strip()[:LONGEST_NAME], slug=_free_slug(name), description=description, created_by=owner
+        )
+        if owner is not None:
+            Membership.objects.create(project=made, user=owner, role=Role.ADMIN)
+        record_of(made, user, "create")
     if owner is not None:
-        Membership.objects.create(project=made, user=owner, role=Role.ADMIN)
         forget_access(owner)
     return made
 
@@ -69,6 +74,3 @@ def _free_slug(name: str) -> str:
         number += 1
         slug = f"{begun}-{number}"
     return slug
-
-
-RESERVED = ("new", "join", "-")  # addresses

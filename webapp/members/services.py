@@ -32,9 +32,7 @@ class Refused(Exception):
 
 
 def create(user: User, name: str, description: str = "") -> Project:
-    made = new_project(user, _checked(name), description.strip()[:LONGEST_DESCRIPTION])
-    record_of(made, user, "create")
-    return made
+    return new_project(user, _checked(name), description.strip()[:LONGEST_DESCRIPTION])
 
 
 def change(project: Project, user: User, *, name: str, description: str) -> None:
@@ -61,6 +59,7 @@ def delete(project: Project, user: User) -> None:
     try:
         with transaction.atomic():
             project.delete()
+            record_of(user, user, "delete_project", project=project.name)  # the project's own log has no page any more
     except ProtectedError as error:
         kinds = sorted({str(one._meta.verbose_name_plural) for one in error.protected_objects})
         raise Refused(

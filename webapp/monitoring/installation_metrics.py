@@ -53,8 +53,8 @@ def _unsupervised() -> Metric:
 
 
 def _jobs() -> Metric:
-    """What-ifs, pre-flights and evaluations."""
-    found = GaugeMetricFamily("starboard_jobs", "Jobs that wait or are played by a worker.", labels=["kind", "state"])
+    """What-ifs, pre-flights, evaluations and imports."""
+    found = GaugeMetricFamily("starboard_jobs", "Jobs that wait, or that a worker has.", labels=["kind", "state"])
     for model in _kinds():
         counts = dict(model.objects.order_by().values_list("state").annotate(Count("pk")))  # type: ignore[attr-defined]
         for state in LIVE:

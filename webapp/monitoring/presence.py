@@ -1,7 +1,8 @@
 """Which processes of an installation are alive, on any machine, and what they report about themselves.
 
 Each announces itself under a key in Redis that expires, so that a process that was killed or frozen, or whose machine
-is gone, is missing soon, and no clock but that of Redis matters. Nothing depends on it but what is shown to operators.
+is gone, is missing soon, and no clock but that of Redis matters. It is shown to operators, and the
+launcher of `make run` ends a worker of its own that is missing for too long.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ WORKER = "worker"  # as workers announce themselves
 Facts = dict[str, Any]
 
 
-def process_name() -> str:
-    """Unique among the processes of an installation."""
-    return f"{socket.gethostname()}:{os.getpid()}"
+def process_name(pid: int | None = None) -> str:
+    """Unique among the processes of an installation: of this process, or of another on this machine."""
+    return f"{socket.gethostname()}:{pid or os.getpid()}"
 
 
 def announce(kind: str, facts: Facts) -> None:
     """Says for the next 20 seconds that this process is alive."""
-    redis_client().set(_key(kind), json.dumps({"name": process_name(), **facts}), ex=EXPIRY_SECONDS)
+    redis_client().set(key(kind), json.dumps({"name": process_name(), **facts}), ex=EXPIRY_SECONDS)
 
 
 def withdraw(kind: str) -> None:
-    redis_client().delete(_key(kind))
+    redis_client().delete(key(kind))
 
 
 def present(kind: str) -> list[Facts]:
@@ -50,10 +51,10 @@ def present(kind: str) -> list[Facts]:
 
 
 class Announcer:
-    """A thread that announces this process until it is stopped."""
+    """A thread that announces this process until it is stopped, whenever the process `works`."""
 
-    def __init__(self, kind: str, facts: Callable[[], Facts]) -> None:
-        self.kind, self.facts = kind, facts
+    def __init__(self, kind: str, facts: Callable[[], Facts], works: Callable[[], bool] = lambda: True) -> None:
+        self.kind, self.facts, self.works = kind, facts, works
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"presence of {kind}", daemon=True)
         self._thread.start()
@@ -66,7 +67,8 @@ class Announcer:
 
     def _run(self) -> None:
         while True:
-            self._try(lambda: announce(self.kind, self.facts()))
+            if self.works():
+                self._try(lambda: announce(self.kind, self.facts()))
             if self._done.wait(ANNOUNCE_SECONDS):
                 return
 
@@ -77,18 +79,20 @@ class Announcer:
             act()
         except redis.RedisError as error:
             log.info("The presence of this %s cannot be announced now: %s", self.kind, error)
+        except Exception:  # whoever is no longer announced counts as hanging
+            log.exception("The presence of this %s could not be announced", self.kind)
 
 
-def _key(kind: str) -> str:
-    return f"{PREFIX}.{kind}.{process_name()}"
+def key(kind: str, pid: int | None = None) -> str:
+    return f"{PREFIX}.{kind}.{process_name(pid)}"
 
 
 def redis_client() -> Any:
-    return _client(settings.REDIS_URL)
+    return connect(settings.REDIS_URL)
 
 
 @cache
-def _client(url: str) -> Any:
+def connect(url: str) -> Any:
     import redis
 
     return redis.Redis.from_url(url, socket_connect_timeout=1, socket_timeout=1)

@@ -14,7 +14,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from webapp.monitoring.presence import EXPIRY_SECONDS, WORKER, present, redis_client
-from webapp.monitoring.questions import SECONDS, Question, ask_database
+from webapp.monitoring.questions import PUBLIC_SECONDS, SECONDS, Question, ask_database
 from webapp.worker_calls import is_alone
 from workers.app import SUPERVISION
 
@@ -48,12 +48,8 @@ def ask_workers() -> None:
 
 
 _migrated = False
-_questions = {
-    "database": Question("readyz database", ask_database),
-    "migrations": Question("readyz migrations", ask_migrations),
-    "redis": Question("readyz redis", ask_redis),
-    "workers": Question("readyz workers", ask_workers),
-}
+_asked = {"database": ask_database, "migrations": ask_migrations, "redis": ask_redis, "workers": ask_workers}
+_questions = {name: Question(f"readyz {name}", ask, repeated_seconds=PUBLIC_SECONDS) for name, ask in _asked.items()}
 
 
 @login_not_required

@@ -40,29 +40,28 @@ class Access:
 
 
 class RoleNeeded(PermissionDenied):
-    """The user reads the object and may not do this to it. `heading` and `remedy` are for the page."""
+    """The user lacks the role `needed`. `heading` and `remedy` are for the page."""
 
-    def __init__(self, project: Project | None, needed: Role, has: Role | None) -> None:
-        self.needed = needed
-        article = "an" if needed in (Role.EDITOR, Role.ADMIN) else "a"
-        self.heading = f"Only {article} {needed.label.lower()} can do this"
-        if project is None:
-            self.heading = "Only an administrator of the installation can do this"
-            self.remedy = "It belongs to no project."
-        else:
-            role = f"you are {'a' if has == Role.VIEWER else 'an'} {has.label.lower()}" if has else "you have no role"
-            self.remedy = f"In the project {project.name} {role}. {who_can_give(project)}"
-        super().__init__(f"{self.heading}. {self.remedy}")
+    def __init__(self, needed: Role, heading: str, remedy: str) -> None:
+        self.needed, self.heading, self.remedy = needed, heading, remedy
+        super().__init__(f"{heading}. {remedy}")
 
 
-class NoProject(RoleNeeded):
-    """The user may add nothing to any project."""
+def role_needed(project: Project | None, needed: Role, has: Role | None) -> RoleNeeded:
+    """For a user who reads something in `project` and may not do this to it."""
+    if project is None:
+        heading = "Only an administrator of the installation can do this"
+        return RoleNeeded(needed, heading, "It belongs to no project.")
+    article = "an" if needed in (Role.EDITOR, Role.ADMIN) else "a"
+    role = f"you are {'a' if has == Role.VIEWER else 'an'} {has.label.lower()}" if has else "you have no role"
+    remedy = f"In the project {project.name} {role}. {who_can_give(project)}"
+    return RoleNeeded(needed, f"Only {article} {needed.label.lower()} can do this", remedy)
 
-    def __init__(self) -> None:
-        self.needed = Role.EDITOR
-        self.heading = "You are not an editor of any project"
-        self.remedy = "Create a project, or ask an admin of one for the role of editor."
-        PermissionDenied.__init__(self, f"{self.heading}. {self.remedy}")
+
+def no_project() -> RoleNeeded:
+    """For a user who may add nothing to any project."""
+    remedy = "Create a project, or ask an admin of one for the role of editor."
+    return RoleNeeded(Role.EDITOR, "You are not an editor of any project", remedy)
 
 
 def who_can_give(project: Project) -> str:
@@ -86,7 +85,8 @@ def access_of(user: Reader) -> Access:
     known: Access | None = getattr(user, KNOWN, None)
     if known is None:
         everything = bool(user.is_staff or user.is_superuser)
-        rows = [] if everything else Membership.objects.filter(user=user.pk).values_list("project_id", "role")
+        of_user = Membership.objects.filter(user=user.pk).order_by()
+        rows = [] if everything else of_user.values_list("project_id", "role")
         known = Access(everything=everything, roles={project: Role(role) for project, role in rows})
         setattr(user, KNOWN, known)
     return known
@@ -146,7 +146,7 @@ def require_of(user: Reader, row: Model, needed: Role) -> None:
     if not _may(user, row, needed):
         project_id = project_id_of(row)
         project = Project.objects.get(pk=project_id) if project_id is not None else None
-        raise RoleNeeded(project, needed, access_of(user).role_in(project_id))
+        raise role_needed(project, needed, access_of(user).role_in(project_id))
 
 
 def fetch(rows: type[M] | QuerySet[M], *, needs: Role = Role.VIEWER, **which: Any) -> M:

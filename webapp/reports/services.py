@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from webapp.audit.services import record_of
@@ -25,6 +26,7 @@ class Outdated(Refused):
     """Somebody else has changed the report since it was read."""
 
 
+@transaction.atomic
 def create(owner: Any, *, title: str, text: str, project: Project | None = None) -> Report:
     if Report.objects.filter(owner=owner).count() >= MOST_REPORTS:
         raise Refused(f"You have {MOST_REPORTS} reports, which is the limit. Delete one first.")
@@ -34,6 +36,7 @@ def create(owner: Any, *, title: str, text: str, project: Project | None = None)
     return made
 
 
+@transaction.atomic
 def change(report: Report, user: Any, *, title: str, text: str, version: int) -> Report:
     """`version` is that of the report as the user read it."""
     require_of(user, report, Role.EDITOR)
@@ -51,6 +54,7 @@ def change(report: Report, user: Any, *, title: str, text: str, version: int) ->
     return report
 
 
+@transaction.atomic
 def share(report: Report, user: Any) -> str:
     """The key of its link; a report that is shared keeps its link."""
     _check_owner(report, user)
@@ -61,6 +65,7 @@ def share(report: Report, user: Any) -> str:
     return report.share_key
 
 
+@transaction.atomic
 def revoke(report: Report, user: Any) -> None:
     """The link ends at once, and a new one will be another."""
     _check_owner(report, user)
@@ -69,6 +74,7 @@ def revoke(report: Report, user: Any) -> None:
     record_of(report, user, "unshare")
 
 
+@transaction.atomic
 def delete(report: Report, user: Any) -> None:
     _check_owner(report, user)
     record_of(report, user, "remove")
@@ -81,7 +87,7 @@ def _check_owner(report: Report, user: Any) -> None:
 
 
 def _checked(title: str, text: str) -> tuple[str, str]:
-    title, text = " ".join(title.split()), text.replace("\r\n", "\n").replace("\0", "")
+    title, text = " ".join(title.replace("\0", "").split()), text.replace("\r\n", "\n").replace("\0", "")
     if not title:
         raise Refused("A report needs a title.")
     if len(title) > LONGEST_TITLE:

@@ -45,7 +45,7 @@ def report_list(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """`block` and `address` in the query begin the text with blocks, whose kinds have commas between."""
+    """`block` and `address` in the query begin the text with blocks, whose kinds are separated by commas."""
     project = project_for_new(request.user, request.POST.get("project", ""))
     if request.method == "POST":
         title, text = request.POST.get("title", ""), request.POST.get("text", "")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
@@ -39,7 +41,8 @@ REDIRECTS = {"compare": "/compare/?runs=", "trajectories": "/trajectories/?run="
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
     """One action on all ticked runs. Deleting shows first what it frees, and needs a second request."""
-    ids = list(dict.fromkeys(pk for text in request.POST.getlist("run") for pk in text.split(",") if pk))[:MOST]
+    given = (pk for text in request.POST.getlist("run") for pk in text.split(","))
+    ids = list(dict.fromkeys(pk for pk in given if pk.isalnum()))[:MOST]  # a NUL is no character for PostgreSQL
     action = request.POST.get("action", "")
     if not ids:
         messages.warning(request, "Select at least one run.")
@@ -54,9 +57,10 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if action == "delete":
         return _delete(request, runs)
     if action in ("tag", "untag") and not _tags(request):
-        messages.warning(request, "Enter a tag, or several with commas between them.")
+        messages.warning(request, "Enter one or more tags, separated by commas.")
         return _back(request)
-    done = [run for run in runs if _act(request, action, run)]
+    with transaction.atomic() if action == "project" else nullcontext():  # if one may not be moved, none is
+        done = [run for run in runs if _act(request, action, run)]
     messages.info(request, f"{DONE[action]} {_count(len(done), len(runs))}.{_kept(action, done)}")
     return _back(request)
 

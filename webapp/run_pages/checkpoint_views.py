@@ -32,7 +32,7 @@ def evaluate(request: HttpRequest, run_id: str, step: int) -> JsonResponse:
 @require_POST
 def stop(request: HttpRequest, run_id: str, step: int) -> JsonResponse:
     run = fetch(Run, needs=Role.EDITOR, pk=run_id)
-    stopped = requests.stop(run, step)
+    stopped = requests.stop(run, step, _user(request))
     problem = "" if stopped else f"No evaluation of step {step} is in progress."
     return JsonResponse({"error": problem, "state": run_snapshot(run)}, status=200 if stopped else 409)
 

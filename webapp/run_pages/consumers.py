@@ -51,6 +51,8 @@ class RunConsumer(LiveConsumer):
             await self.send(text_data=events.message)
             if events.count < EVENTS_PER_MESSAGE:
                 break
+            if not await self.may_continue():
+                return
         await self._send_state()
 
     async def beat(self) -> None:

@@ -55,7 +55,7 @@ class FoldedRow:
     count: int
     is_open: bool
     hidden: int  # of its runs, too many to be shown or ticked
-    members: str  # the IDs of the others, with commas between them
+    members: str  # the IDs of the others, separated by commas
     summaries: list[Summary]
 
 

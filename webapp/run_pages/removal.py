@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from engine.forking import copies_of
-from webapp.audit.services import Actor, who
+from webapp.audit.services import Actor, record_of, who
 from webapp.broker import send_task
 from webapp.evaluations.models import EvaluationRequest
 from webapp.jobs import LIVE
@@ -98,6 +98,7 @@ def delete(run: Run, user: Actor) -> Deletion:
             rows._base_manager.filter(run_id=run.pk).delete()  # these by themselves, without loading them
         deleted = {"name": run.name, "project": run.project, "who": who(user), "freed": freed}
         DeletedRun.objects.update_or_create(pk=run.pk, defaults=deleted)
+        record_of(run, user, "remove")  # in the log of the project: that of the run goes with it
         Run.objects.filter(pk=run.pk).delete()
         transaction.on_commit(lambda: publish_run(run.pk, 0))
     try:

@@ -21,10 +21,11 @@ MOST_TAGS = 20
 
 def parse_tags(text: str) -> list[str]:
     """`text` has tags between commas. Spaces around them, repetitions and a leading # do not count."""
-    words = (word.strip().removeprefix("#").strip()[:LONGEST_TAG] for word in text.split(","))
+    words = (word.strip().removeprefix("#").strip()[:LONGEST_TAG] for word in text.replace("\0", "").split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
 
+@transaction.atomic
 def label(
     run: Run,
     user: Actor,
@@ -33,29 +34,31 @@ def label(
     tags: Iterable[str] | None = None,
     notes: str | None = None,
 ) -> bool:
-    """Sets what is given; False if nothing of it is new. `project` is a name or slug, and changes nothing if empty."""
-    moved = bool(project and project.strip()) and move_to(run, project_named(user, str(project)), user)
+    """Sets all that is given, or nothing if part of it is refused; False if nothing of it is new. NUL, which PostgreSQL
+    cannot store, is left out. `project` is a name or slug, and changes nothing if empty."""
+    named = (project or "").replace("\0", "").strip()
+    moved = bool(named) and move_to(run, project_named(user, named), user)
     before = list(run.tags.values_list("name", flat=True))
     wanted = before if tags is None else sorted(set(tags))[:MOST_TAGS]
-    new = notes.strip()[:LONGEST_NOTES] if notes is not None else run.notes
+    new = notes.replace("\0", "").strip()[:LONGEST_NOTES] if notes is not None else run.notes
     fields = {"notes": new} if new != run.notes else {}
     changes: dict[str, Any] = {}
     if wanted != before:
         changes["tags"] = {"old": ", ".join(before) or "none", "new": ", ".join(wanted) or "none"}
     if not fields and not changes:
         return moved
-    with transaction.atomic():
-        if fields:
-            Run.objects.filter(pk=run.pk).update(**fields)
-        run.tags.exclude(name__in=wanted).delete()
-        RunTag.objects.bulk_create([RunTag(run=run, name=name) for name in wanted], ignore_conflicts=True)
-        run.refresh_from_db()
-        run.list_again()
-        detail: dict[str, Any] = {"notes": "edited"} if "notes" in fields else {}
-        record(run, user, "label", changes=changes, **detail)
+    if fields:
+        Run.objects.filter(pk=run.pk).update(**fields)
+    run.tags.exclude(name__in=wanted).delete()
+    RunTag.objects.bulk_create([RunTag(run=run, name=name) for name in wanted], ignore_conflicts=True)
+    run.refresh_from_db()
+    run.list_again()
+    detail: dict[str, Any] = {"notes": "edited"} if "notes" in fields else {}
+    record(run, user, "label", changes=changes, **detail)
     return refresh_and_publish(run)
 
 
+@transaction.atomic
 def move_to(run: Run, project: Project, user: Actor) -> bool:
     """Moves the run to another project, with its evaluations on suites; with a run of a sweep all of the sweep. That
     takes it from the members of the former one, so it needs an admin there."""
@@ -66,16 +69,15 @@ def move_to(run: Run, project: Project, user: Actor) -> bool:
     moved = list(Run.objects.filter(planned__sweep=sweep)) if sweep is not None else [run]
     for one in {one.project_id: one for one in moved}.values():
         require_of(user, one, Role.ADMIN)
-    with transaction.atomic():
-        if sweep is not None:
-            type(sweep).objects.filter(pk=sweep.pk).update(project=project)
-        for one in moved:
-            changes = {"project": {"old": one.project.name, "new": project.name}}
-            Run.objects.filter(pk=one.pk).update(project=project)
-            one.suite_evaluations.update(project=project)
-            one.refresh_from_db()
-            one.list_again()
-            record(one, user, "label", changes=changes)
+    if sweep is not None:
+        type(sweep).objects.filter(pk=sweep.pk).update(project=project)
+    for one in moved:
+        changes = {"project": {"old": one.project.name, "new": project.name}}
+        Run.objects.filter(pk=one.pk).update(project=project)
+        one.suite_evaluations.update(project=project)
+        one.refresh_from_db()
+        one.list_again()
+        record(one, user, "label", changes=changes)
     run.refresh_from_db()
     return refresh_and_publish(run)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 from pydantic import ValidationError
 
@@ -59,14 +60,13 @@ def change(run: Run, wanted: Mapping[str, Any], user: Actor, *, revision: int | 
         return {}
     held = {**run.settings_changes, **{field: one["new"] for field, one in changes.items()}}
     unchanged = Run.objects.filter(pk=run.pk, settings_revision=run.settings_revision, state__in=CHANGEABLE)
-    if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
-        raise Refused({"": "The run or its settings changed in the meantime. Reload and try again."}, conflict=True)
-    revision = run.settings_revision + 1
-    run.settings_changes = held
-    run.list_again()
-    record(
-        run, user, _action(changes), changes=changes, revision=revision
-    )  # before pages are notified, since they read the log
+    with transaction.atomic():
+        if not unchanged.update(settings_changes=held, settings_revision=F("settings_revision") + 1):
+            raise Refused({"": "The run or its settings changed in the meantime. Reload and try again."}, conflict=True)
+        revision = run.settings_revision + 1
+        run.settings_changes = held
+        run.list_again()
+        record(run, user, _action(changes), changes=changes, revision=revision)
     refresh_and_publish(run)
     return changes
 

@@ -6,9 +6,9 @@ it to the engine. Each returns whether the run was in a state that allows the re
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
@@ -22,6 +22,8 @@ from engine.config import RunConfig, build_config
 from engine.errors import CheckpointError
 from engine.events import RunStarted, kind_of
 from engine.forking import pin_start
+from engine.starting_adapter import take_copy
+from webapp.adapter_copies import copies_first, copy_of, keep_if
 from webapp.audit.services import Actor, record
 from webapp.audit.services import who as name_of
 from webapp.broker import send_task
@@ -54,6 +56,7 @@ NO_WORKER_YET = "Waiting for a worker"
 run_moved = Signal()  # with `run` and `target`, in the transaction of the move
 
 
+@copies_first
 def submit_run(
     *,
     owner: Actor,
@@ -67,12 +70,14 @@ def submit_run(
     pk: str = "",
     priority: int = 0,
     project: Project | None = None,
+    adapter_copy: Path | None = None,
 ) -> Run:
     """Creates a queued run and, after commit, the task that starts it. Raises `ConfigError` for an invalid `config`.
     `webapp.runs.priorities` has the names of priorities.
 
-    The checkpoint that a fork starts from is retained from now on; raises `CheckpointError` if it no longer exists, and
-    `QuotaExceeded` if the owner's runs use all that they may.
+    The checkpoint or the adapter that it starts from is retained from now on; raises `CheckpointError` if the one no
+    longer exists, `ModelError` if the other cannot be copied, and `QuotaExceeded` if the owner's runs use all that they
+    may. `adapter_copy` is a copy of that adapter to start from, in place of the adapter as it is now.
     `launched_because` is the reason, for the audit log, where Starboard launches the run on the owner's behalf. A given
     `pk` makes the launch idempotent: a second one raises `IntegrityError`. Without a `project` it is that of the run
     that it is made from, or the owner's usual one; raises `RoleNeeded` if the owner may add to none.
@@ -94,7 +99,7 @@ def submit_run(
     join_lineage(run)
     source_run = cloned_from or run.forked_from
     run.project = project or project_for_new(owner, like=source_run.project if source_run else None)
-    _pin_checkpoint(checked, run)
+    _pin_beginning(checked, run, adapter_copy)
     source: dict[str, Any] = {"of": cloned_from.pk} if cloned_from else {}
     with transaction.atomic():
         run.save(force_insert=True)
@@ -106,17 +111,19 @@ def submit_run(
     return run
 
 
-def _pin_checkpoint(config: RunConfig, run: Run) -> None:
+def _pin_beginning(config: RunConfig, run: Run, adapter_copy: Path | None) -> None:
+    """The run may wait for long, and must start from what it was launched with."""
     source = config.model.start_from.run
     if source and not may_start_from(source):
         raise CheckpointError(
             f"Run {source} does not exist.", remedy="Start from a run of a project that you can read."
         )
-    try:
-        pin_start(config, run.directory)
-    except CheckpointError:
-        shutil.rmtree(run.directory, ignore_errors=True)  # no such run is created
-        raise
+    if config.starts_from_adapter and adapter_copy is None:
+        adapter_copy = copy_of(config.model.adapter)
+    keep_if(run.directory, Run.objects.filter(pk=run.pk).exists)
+    pin_start(config, run.directory)
+    if config.starts_from_adapter and adapter_copy is not None:
+        take_copy(adapter_copy, run.directory)
 
 
 def run_again(run: Run, user: Actor) -> Run:
@@ -181,6 +188,7 @@ def move(
     return True
 
 
+@transaction.atomic
 def request_stop(run: Run, user: Actor = None) -> bool:
     """Stops the run, a queued one at once. Each repeated request escalates: ask the engine, terminate it, kill it."""
     who = name_of(user)
@@ -196,6 +204,7 @@ def _stop_queued(run: Run, who: str) -> bool:
     return move(run, RunState.STOPPED, reason=why, sources=[RunState.QUEUED], also=by)
 
 
+@transaction.atomic
 def request_prune(run: Run, reason: str) -> bool:
     """Ends the run for its sweep, with a checkpoint: shown as pruned, for that reason."""
     why = f"Ended by its sweep. {reason}"
@@ -222,6 +231,7 @@ def _stop_live(run: Run, who: str) -> bool:
     return refresh_and_publish(run)
 
 
+@transaction.atomic
 def request_pause(run: Run, user: Actor = None) -> bool:
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.RUN)
     return record(run, user, "pause", bool(updated.update(requested=Request.PAUSE)) and refresh_and_publish(run))
@@ -232,9 +242,11 @@ def request_resume(run: Run, user: Actor = None) -> bool:
     `QuotaExceeded` as launching does."""
     if run.state in RESUMABLE and not run.imported_from:
         check_resume(run, user)
-        return record(run, user, "resume", resume_ended(run))
+        with transaction.atomic():
+            return record(run, user, "resume", resume_ended(run))
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE, requested=Request.PAUSE)
-    return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))
+    with transaction.atomic():
+        return record(run, user, "resume", bool(updated.update(requested=Request.RUN)) and refresh_and_publish(run))
 
 
 def request_start_over(run: Run, user: Actor = None) -> bool:
@@ -243,9 +255,11 @@ def request_start_over(run: Run, user: Actor = None) -> bool:
     if run.state != RunState.FAILED or run.end_cause != EndCause.NO_GOOD_CHECKPOINT:
         return False
     check_resume(run, user)
-    return record(run, user, "start_over", resume_ended(run, start_over=True))
+    with transaction.atomic():
+        return record(run, user, "start_over", resume_ended(run, start_over=True))
 
 
+@transaction.atomic
 def request_checkpoint(run: Run, user: Actor = None) -> bool:
     updated = Run.objects.filter(pk=run.pk, state__in=STEERABLE)
     return record(
@@ -292,9 +306,11 @@ def queue_again(run: Run, *, reason: str, epoch: int, also: Mapping[str, Any] | 
     return queued
 
 
+@transaction.atomic
 def rename(run: Run, name: str, user: Actor = None) -> bool:
-    """Renames the run; False if the name is empty. Names are truncated to 80 characters."""
-    if not (new := name.strip()[:80]):
+    """Renames the run; False if the name is empty. Names are truncated to 80 characters, without NUL, which PostgreSQL
+    cannot store."""
+    if not (new := name.replace("\0", "").strip()[:80]):
         return False
     old = run.name
     Run.objects.filter(pk=run.pk).update(name=new)
@@ -303,12 +319,14 @@ def rename(run: Run, name: str, user: Actor = None) -> bool:
     return record(run, user, "rename", refresh_and_publish(run), changes={"name": {"old": old, "new": new}})
 
 
+@transaction.atomic
 def archive(run: Run, user: Actor = None) -> bool:
     """Hides an ended run from the lists. Nothing is deleted."""
     ended = Run.objects.filter(pk=run.pk, state__in=TERMINAL, archived_at=None)
     return record(run, user, "archive", bool(ended.update(archived_at=timezone.now())) and refresh_and_publish(run))
 
 
+@transaction.atomic
 def unarchive(run: Run, user: Actor = None) -> bool:
     restored = bool(Run.objects.filter(pk=run.pk).update(archived_at=None)) and refresh_and_publish(run)
     return record(run, user, "unarchive", restored)

@@ -25,7 +25,8 @@ def load_shipped() -> list[SuiteVersion]:
     added = []
     for document in shipped_suites().values():
         try:
-            made = _load(document)
+            with transaction.atomic():
+                made = _load(document)
         except IntegrityError:  # another process loads them too
             continue
         if made is not None:
@@ -58,7 +59,8 @@ def save(
             row = Suite.objects.create(name=document.name, owner=user, project=project or project_for_new(owner))
             record_of(row, owner, "create")
             return _add(row, document, text, number=1)
-        latest = Suite.objects.select_for_update().get(pk=suite.pk).latest
+        versions = Suite.objects.select_for_update().get(pk=suite.pk).versions
+        latest = versions.select_for_update().latest("number")  # an evaluation that freezes it comes before or after
         if latest.parsed() == document.model_copy(update={"version": latest.number}):
             raise WrongFields(
                 {"": "The definition is the same as that of the newest version. Change it, or evaluate that version."}
@@ -74,7 +76,7 @@ def _load(document: SuiteDocument) -> SuiteVersion | None:
     suite, _ = Suite.objects.get_or_create(name=document.name, defaults={"built_in": True})
     if not suite.built_in:  # a user's own came first
         return None
-    there = suite.versions.filter(number=document.version).first()
+    there = suite.versions.select_for_update().filter(number=document.version).first()
     if there is not None:
         if there.frozen_at is not None or there.document == document.model_dump(mode="json"):
             return None

@@ -25,8 +25,8 @@ from webapp.members.choices import project_for_new
 from webapp.projects.access import readable, require_of
 from webapp.projects.models import Role
 from webapp.runs.models import Run
-from webapp.suites.models import Suite, SuiteEvaluation, SuiteVersion
-from webapp.suites.results import save_outcomes
+from webapp.suites.models import Suite, SuiteEvaluation
+from webapp.suites.results import results_of, save_results
 from webapp.suites.services import AlreadyEvaluated, same_inputs
 
 ARRIVING = "Its episodes have not all arrived yet."
@@ -93,7 +93,7 @@ def begin(
     if earlier is not None and not again:
         raise AlreadyEvaluated(earlier)
     with transaction.atomic():
-        SuiteVersion.objects.filter(pk=found.pk, frozen_at=None).update(frozen_at=timezone.now())
+        found.freeze()
         made = SuiteEvaluation.objects.create(
             version=found,
             samples=samples,
@@ -150,7 +150,7 @@ def add(evaluation: SuiteEvaluation, lines: Iterable[bytes]) -> tuple[int, list[
     return accepted, rejected
 
 
-def finish(evaluation: SuiteEvaluation) -> SuiteEvaluation:
+def finish(evaluation: SuiteEvaluation, user: User) -> SuiteEvaluation:
     """Once all episodes are here."""
     store = Store(evaluation.folder, evaluation.suite())
     try:
@@ -160,9 +160,12 @@ def finish(evaluation: SuiteEvaluation) -> SuiteEvaluation:
         store.end()
     finally:
         store.close()
-    save_outcomes(evaluation, read_outcomes(evaluation.folder))
-    rows = SuiteEvaluation.objects.filter(pk=evaluation.pk, state=JobState.STOPPED)
-    rows.update(state=JobState.FINISHED, message="", ended_at=timezone.now())
+    results = results_of(evaluation, read_outcomes(evaluation.folder))
+    with transaction.atomic():
+        save_results(evaluation, results)
+        rows = SuiteEvaluation.objects.filter(pk=evaluation.pk, state=JobState.STOPPED)
+        if rows.update(state=JobState.FINISHED, message="", ended_at=timezone.now()):
+            record_of(evaluation, user, "complete")
     evaluation.refresh_from_db()
     evaluation.publish()
     return evaluation

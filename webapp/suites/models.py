@@ -7,9 +7,10 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models, transaction
+from django.utils import timezone
 
 from engine.suites.suite import Suite as SuiteDocument
-from webapp.jobs import LIVE, Job, JobState, Lane
+from webapp.jobs import LIVE, Job, JobState, Lane, Refused
 from webapp.projects.models import Project, default_project_id
 from webapp.runs.models import Run
 from webapp.updates import publish_evaluation
@@ -58,6 +59,13 @@ class SuiteVersion(models.Model):
 
     def parsed(self) -> SuiteDocument:
         return SuiteDocument.model_validate(self.document)
+
+    def freeze(self) -> None:
+        """In the transaction that adds an evaluation; an edit waits for its end. `Refused` if an edit came first."""
+        rows = SuiteVersion.objects.filter(pk=self.pk)
+        if not rows.select_for_update().exists():
+            raise Refused(f"{self.suite.name} was edited meanwhile. Read the new definition, then evaluate that.")
+        rows.filter(frozen_at=None).update(frozen_at=timezone.now())
 
 
 class PolicyKind(models.TextChoices):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +15,11 @@ from webapp.suites.models import ItemResult, SuiteEvaluation
 
 def save_outcomes(evaluation: SuiteEvaluation, outcomes: Iterable[Outcome]) -> None:
     """Replaces the numbers of the evaluation and of its items by those of `outcomes`, which are all that it has."""
+    save_results(evaluation, results_of(evaluation, outcomes))
+
+
+def results_of(evaluation: SuiteEvaluation, outcomes: Iterable[Outcome]) -> list[ItemResult]:
+    """Sets the numbers of the evaluation, and returns those of its items. Saves nothing."""
     suite, rows = evaluation.suite(), list(outcomes)
     summary, bits = summarise(rows, suite), bits_of(rows, suite)
     results = []
@@ -30,6 +35,10 @@ def save_outcomes(evaluation: SuiteEvaluation, outcomes: Iterable[Outcome]) -> N
     evaluation.turns = sum(item.turns for item in summary.items)
     known = [item.tokens for item in summary.items if item.tokens is not None]
     evaluation.tokens = sum(known) if len(known) == len(summary.items) else None
+    return results
+
+
+def save_results(evaluation: SuiteEvaluation, results: Sequence[ItemResult]) -> None:
     with transaction.atomic():
         evaluation.items.all().delete()
         ItemResult.objects.bulk_create(results)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from engine.suites.comparability import conditions_of, key_of
 from engine.suites.suite import MOST_SAMPLES
@@ -45,18 +44,14 @@ def submit(version: SuiteVersion, data: Mapping[str, str], owner: Actor) -> Suit
     if run is not None:
         require_of(owner, run, Role.EDITOR)
     project = run.project if run else project_for_new(owner, data.get("project", ""), like=version.suite.project)
-    made = create(version, fields, owner=user, project=project, samples=_samples(data), again=data.get("again") == "1")
-    record_of(made, owner, "submit")
-    if made.run is not None:
-        audit(made.run, owner, "evaluate", step=made.step, suite=str(version))
-    return made
+    return create(version, fields, owner=owner, project=project, samples=_samples(data), again=data.get("again") == "1")
 
 
 def create(
     version: SuiteVersion,
     fields: Fields,
     *,
-    owner: User | None,
+    owner: Actor,
     project: Project | None = None,
     samples: int | None = None,
     again: bool = False,
@@ -71,18 +66,21 @@ def create(
         raise AlreadyEvaluated(earlier)
     try:
         with transaction.atomic():
-            SuiteVersion.objects.filter(pk=version.pk, frozen_at=None).update(frozen_at=timezone.now())
+            version.freeze()
             made = SuiteEvaluation.objects.create(
                 version=version,
                 samples=samples,
                 key=key,
                 conditions=conditions,
-                owner=owner,
+                owner=owner if isinstance(owner, User) else None,
                 project=project,
                 again=again,
                 planned=suite.episodes,
                 **fields,
             )
+            record_of(made, owner, "submit")
+            if made.run is not None:
+                audit(made.run, owner, "evaluate", step=made.step, suite=str(version))
             if not made.reserve_checkpoint():
                 raise Refused(f"The checkpoint of step {made.step} no longer exists. Choose one that is listed.")
             transaction.on_commit(made.enqueue)
@@ -111,15 +109,16 @@ def resume(evaluation: SuiteEvaluation, user: Actor = None) -> None:
     try:
         with transaction.atomic():
             rows.update(state=JobState.QUEUED, stop_requested=False, message="", ended_at=None, losses=0)
+            record_of(evaluation, user, "go_on")
+            evaluation.reserve_checkpoint()  # if it is gone, the worker says so
+            transaction.on_commit(evaluation.enqueue)
     except IntegrityError:
         raise Refused("This model is being evaluated on exactly these problems already.") from None
     evaluation.refresh_from_db()
-    evaluation.reserve_checkpoint()  # if it is gone, the worker says so
-    record_of(evaluation, user, "go_on")
-    evaluation.enqueue()
     evaluation.publish()
 
 
+@transaction.atomic
 def stop(evaluation: SuiteEvaluation, user: Actor = None) -> bool:
     """False if it is over."""
     return record_of(evaluation, user, "halt", evaluation.stop())
@@ -147,9 +146,6 @@ def again(evaluation: SuiteEvaluation, owner: Actor) -> SuiteEvaluation:
         "weights",
     )  # fmt: skip
     fields = {name: getattr(evaluation, name) for name in names}
-    user = owner if isinstance(owner, User) else None
-    made = create(
-        evaluation.version, fields, owner=user, project=evaluation.project, samples=evaluation.samples, again=True
+    return create(
+        evaluation.version, fields, owner=owner, project=evaluation.project, samples=evaluation.samples, again=True
     )
-    record_of(made, owner, "submit")
-    return made

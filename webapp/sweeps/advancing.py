@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from engine.errors import StarboardError
 from engine.sweeps.configurations import with_changes
+from webapp.adapter_copies import copies_first
 from webapp.audit.services import record
 from webapp.environments.models import EnvironmentVersion
 from webapp.runs.models import Run
@@ -20,6 +21,7 @@ from webapp.runs.quotas import QuotaExceeded, check_resume
 from webapp.runs.services import resume_ended, submit_run
 from webapp.runs.states import TERMINAL, RunState
 from webapp.sweeps import proposals
+from webapp.sweeps.adapters import keep_adapters, kept_copy
 from webapp.sweeps.endings import end, stop_if_failing
 from webapp.sweeps.models import PlannedRun, Sweep, SweepState
 from webapp.sweeps.proposals import FAILURES
@@ -54,6 +56,7 @@ def _go_on(sweep: Sweep) -> None:
         advance(sweep.pk)
 
 
+@copies_first
 def advance(pk: int) -> None:
     """Launches as many runs of the sweep as its limit allows, and plans further configurations of an adaptive search as
     they are needed. Without any that are live or left the sweep has finished."""
@@ -77,6 +80,7 @@ def _launch_planned(pk: int) -> int | None:
         sweep = Sweep.objects.select_for_update().filter(pk=pk, state=SweepState.RUNNING).first()
         if sweep is None:
             return None
+        keep_adapters(sweep)
         live = _live_count(sweep)
         for row in _due(sweep):
             if live >= sweep.at_once:
@@ -112,18 +116,20 @@ def _launch(row: PlannedRun, sweep: Sweep) -> bool:
     if row.run is not None:
         return _queue_again(row, row.run, sweep)
     try:
+        config = with_changes(sweep.config, row.point)
         # nothing of a run that is refused stays behind
         with transaction.atomic():
             run = submit_run(
                 owner=sweep.owner,
                 project=sweep.project,
-                config={**with_changes(sweep.config, row.point), "seed": row.seed},
+                config={**config, "seed": row.seed},
                 name=_name_of(row, sweep),
                 preset=sweep.preset,
                 environment_version=_version_of(row, sweep),
                 action="sweep",
                 launched_because={"sweep": sweep.name},
                 priority=sweep.priority,
+                adapter_copy=kept_copy(sweep, config),
             )
     except StarboardError as error:
         PlannedRun.objects.filter(pk=row.pk).update(problem=str(error))

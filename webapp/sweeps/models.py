@@ -51,6 +51,7 @@ class Sweep(models.Model):
     environment_version = models.ForeignKey(EnvironmentVersion, null=True, blank=True, on_delete=models.PROTECT)
     config = models.JSONField()  # the base: a whole `RunConfig`
     plan = models.JSONField()  # a `SweepPlan`
+    adapters = models.JSONField(default=dict, blank=True)  # path: name of the copy that its runs start from
     state = models.CharField(max_length=10, choices=SweepState.choices, default=SweepState.RUNNING)
     at_once = models.PositiveSmallIntegerField(default=1)  # runs that are queued or live
     retries = models.PositiveSmallIntegerField(default=1)  # of each run that failed or crashed

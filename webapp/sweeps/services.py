@@ -13,6 +13,7 @@ from engine.config import RunConfig
 from engine.sweeps.plan import MOST_RUNS, SweepPlan
 from engine.sweeps.points import fixed
 from engine.sweeps.text import SweepText
+from webapp.adapter_copies import copies_first
 from webapp.audit.services import Actor, record_of
 from webapp.environments.models import EnvironmentVersion
 from webapp.members.choices import project_for_new
@@ -32,6 +33,7 @@ class Refused(Exception):
     """Why a sweep is not changed, for the user."""
 
 
+@copies_first
 def create(
     made: SweepDraft,
     *,
@@ -146,15 +148,17 @@ def _check_count(count: int, most: int) -> None:
 
 def stop(sweep: Sweep, user: Actor, *, runs: bool) -> bool:
     """Launches no more runs; with `runs` also stops those that are queued or live. False if nothing is to stop."""
-    stopped = end(sweep, SweepState.STOPPED)
-    live = list(live_runs(sweep)) if runs else []
+    with transaction.atomic():
+        stopped = end(sweep, SweepState.STOPPED)
+        live = list(live_runs(sweep)) if runs else []
+        record_of(sweep, user, "halt" if runs else "hold", bool(stopped or live))
     for run in live:
         request_stop(run, user)
-    record_of(sweep, user, "halt" if runs else "hold", bool(stopped or live))
     sweep.refresh_from_db()
     return bool(stopped or live)
 
 
+@copies_first
 def resume(sweep: Sweep, user: Actor = None) -> int:
     """Goes on with what is planned, and queues again what was stopped, or failed and has retries left. How many runs
     that is; `Refused` if there are none."""
@@ -193,10 +197,11 @@ def change(sweep: Sweep, user: Actor = None, *, at_once: int, retries: int, prio
         "priority": priority,
     }
     before = {name: getattr(sweep, name) for name in new}
-    Sweep.objects.filter(pk=sweep.pk).update(**new)
     changes = {name: {"old": before[name], "new": value} for name, value in new.items() if value != before[name]}
-    if changes:
-        record_of(sweep, user, "limits", changes=changes)
+    with transaction.atomic():
+        Sweep.objects.filter(pk=sweep.pk).update(**new)
+        if changes:
+            record_of(sweep, user, "limits", changes=changes)
     sweep.refresh_from_db()
     advance(sweep.pk)
 

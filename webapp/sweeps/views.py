@@ -42,15 +42,16 @@ def sweep_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, pk: int) -> HttpResponse:
     sweep = fetch(Sweep.objects.select_related("owner", "environment_version__definition"), pk=pk)
-    plan = sweep.parsed_plan()
+    plan, base = sweep.parsed_plan(), sweep.parsed_config()
     context = {
         **_results(request, sweep),
         "text": shown_text(sweep),
         "plan": plan,
+        "base": base,
         "method_text": METHODS[plan.method],
         "rows": list(zip(plan.axes, rows_of(plan.axes), strict=True)),
         "entries": entries_of(sweep),
-        "toml": as_toml(sweep.parsed_config()),
+        "toml": as_toml(base),
         "priorities": Priority.choices,
         "most_at_once": MOST_AT_ONCE,
         "most_retries": MOST_RETRIES,

@@ -38,6 +38,8 @@ class WhatIfConsumer(LiveConsumer):
         while (update := await database_sync_to_async(self._update)()) and update["events"]:
             self.cursor = update["last_seq"]
             await self.say({"kind": "events", "events": update["events"], "last_seq": self.cursor})
+            if not await self.may_continue():
+                return
         if update is None:
             await self.close(code=NOT_FOUND)
         elif update["state"] != self.state:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from engine.config import problems_by_field
 from engine.what_if.events import WHAT_IF_EVENT, WhatIfEvent
 from engine.what_if.request import EVENTS, WhatIfRequest
+from webapp.audit.services import Actor
 from webapp.audit.services import record as audit
 from webapp.jobs import Refused
 from webapp.whatif.models import WhatIf
@@ -58,6 +59,12 @@ def submit(origin: Origin, owner: User | AnonymousUser | None, fields: dict[str,
         audit(origin.run, owner, "what_if_again" if origin.parent else "what_if", turn=made.turn + 1, **detail)
         transaction.on_commit(made.enqueue)
     return made
+
+
+@transaction.atomic
+def stop(what_if: WhatIf, user: Actor) -> bool:
+    """False if it is over."""
+    return audit(what_if.run, user, "stop_what_if", what_if.stop(), turn=what_if.turn + 1)
 
 
 def request_of(origin: Origin, fields: dict[str, Any], *, device: str = "auto") -> WhatIfRequest:

@@ -91,7 +91,7 @@ def data(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, run_id: str, what_if_id: int) -> HttpResponse:
-    _what_if(run_id, what_if_id, needs=Role.EDITOR).stop()
+    services.stop(_what_if(run_id, what_if_id, needs=Role.EDITOR), request.user)
     return redirect("whatif:detail", run_id, what_if_id)
 
 

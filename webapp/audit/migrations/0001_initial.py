@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('detail', models.JSONField(default=dict)),
                 ('outcome', models.CharField(choices=[('done', 'done'), ('refused', 'refused')], default='done', max_length=7)),
                 ('time', models.DateTimeField(default=django.utils.timezone.now)),
-                ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='audit', to='projects.project')),
+                ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='audit', to='projects.project')),
                 ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='audit', to='runs.run')),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
             ],

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('preset', models.CharField(default='custom', max_length=60)),
                 ('config', models.JSONField()),
                 ('plan', models.JSONField()),
+                ('adapters', models.JSONField(blank=True, default=dict)),
                 ('state', models.CharField(choices=[('running', 'Running'), ('stopped', 'Stopped'), ('finished', 'Finished')], default='running', max_length=10)),
                 ('at_once', models.PositiveSmallIntegerField(default=1)),
                 ('retries', models.PositiveSmallIntegerField(default=1)),

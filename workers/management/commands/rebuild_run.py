@@ -14,7 +14,8 @@ from workers.rebuilding import rebuild, removed_trajectories
 class Command(BaseCommand):
     help = (
         "Rebuilds the rows of runs (events, steps, trajectories, evaluations, checkpoints, alerts) from their files. "
-        "Existing rows of trajectories whose files were removed by the run's retention are kept."
+        "Existing rows of trajectories whose files were removed by the run's retention are kept. Each run is one "
+        "transaction: until it is over, pages show the rows as they were, and with SQLite nobody else can write."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

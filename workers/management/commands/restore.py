@@ -14,7 +14,8 @@ from workers.restoring import restore
 class Command(BaseCommand):
     help = (
         "Restores an archive of `manage.py backup` into a data directory and a database that are empty. Runs that were "
-        "running or queued are stopped, and can be resumed from their newest checkpoints."
+        "running or queued are stopped, and can be resumed from their newest checkpoints. Sweeps are stopped too. Jobs "
+        "that were running have ended, or wait for a worker if they can be continued."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,4 +26,7 @@ class Command(BaseCommand):
             found = restore(options["file"])
         except (BackupError, OSError) as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"{found.runs} runs as of {found.time:%Y-%m-%d %H:%M} UTC; {found.stopped} were stopped.")
+        self.stdout.write(
+            f"{found.runs} runs as of {found.time:%Y-%m-%d %H:%M} UTC; {found.stopped} were stopped, and "
+            f"{found.interrupted} jobs were interrupted."
+        )

@@ -10,6 +10,7 @@ from workers.suspension import suspend_runs
 
 
 class Command(BaseCommand):
+    requires_system_checks = ()  # they would import every page first
     help = "Stops every engine on this machine after a checkpoint, before a shutdown. Stop the workers first."
 
     def add_arguments(self, parser: CommandParser) -> None:

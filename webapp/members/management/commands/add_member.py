@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from webapp.audit.services import record_of
 from webapp.projects.models import Membership, Project, Role
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         if project is None:
             known = ", ".join(Project.objects.values_list("slug", flat=True)[:20]) or "none"
             raise CommandError(f"Project {options['project']!r} does not exist. There are: {known}.")
-        Membership.objects.update_or_create(project=project, user=user, defaults={"role": options["role"]})
-        record_of(project, None, "add_member", member=user.get_username(), role=options["role"])
+        with transaction.atomic():
+            Membership.objects.update_or_create(project=project, user=user, defaults={"role": options["role"]})
+            record_of(project, None, "add_member", member=user.get_username(), role=options["role"])
         self.stdout.write(f"{user.get_username()} is {options['role']} of {project.name}.")
