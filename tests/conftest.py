@@ -4,6 +4,7 @@ run them. And one Ray for the tests that need no Ray of their own: to start one 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -125,13 +126,16 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Generator[None, object, object]:
-    """An engine that a test runs in this process sets signal handlers, which the next test must not have."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """An engine that a test runs in this process sets signal handlers, which the next test must not have. vLLM ends
+    what `pytest_collection` began: the collector would go through all imported objects again, a second each time."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     done = yield
     for number, handler in before.items():
         if handler is not None:  # None is a handler of C code, which cannot be set from here
             signal.signal(number, handler)
+    if "vllm" in item.nodeid:
+        gc.freeze()
     return done
 
 
@@ -142,7 +146,9 @@ def ray_address() -> Iterator[str]:
 
     from engine.cluster.connection import NO_SPARE_WORKERS
 
-    head = {"num_cpus": PROCESSORS, "include_dashboard": False, "_system_config": NO_SPARE_WORKERS}
+    # Ray's own niceness has actors wait until no other test computes
+    settings = {**NO_SPARE_WORKERS, "worker_niceness": 0}
+    head = {"num_cpus": PROCESSORS, "include_dashboard": False, "_system_config": settings}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     yield f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
     cluster.shutdown()

@@ -5,13 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -56,26 +50,7 @@ def _driver() -> Driver:
 
 @functools.cache
 def _browser() -> Browser:
-    return _driver().playwright.chromium.connect(_address())
-
-
-@functools.cache
-def _address() -> str:
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as settings:
-        json.dump({"executablePath": HEADLESS, "args": FLAGS}, settings)
-        settings.flush()
-        command = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
-        server = subprocess.Popen(
-            [*command, "--config", settings.name], stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        _started.append(server)
-        assert server.stdout is not None
-        address = server.stdout.readline().strip()
-    assert address.startswith("ws://127.0.0.1:"), address
-    return address
-
-
-_started: list[subprocess.Popen[str]] = []
+    return _driver().playwright.chromium.launch(executable_path=HEADLESS, args=FLAGS)
 
 
 def end_shared_browser() -> None:
@@ -84,6 +59,3 @@ def end_shared_browser() -> None:
         asyncio._set_running_loop(driver.loop)
         driver.playwright.stop()
         asyncio._set_running_loop(None)
-    for server in _started:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(20)

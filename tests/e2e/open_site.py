@@ -30,7 +30,10 @@ def open_site(settings: Settings, *, width: int = 1440, patience: int = 30_000) 
     session = str(client.session.session_key)
     errors: list[str] = []
     with live_site(settings) as origin, shared_browser() as browser:
-        context = browser.new_context(base_url=origin, viewport={"width": width, "height": 900})
+        # motion costs a processor what tests need
+        context = browser.new_context(
+            base_url=origin, viewport={"width": width, "height": 900}, reduced_motion="reduce"
+        )
         context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
         page.set_default_timeout(patience)

@@ -19,6 +19,7 @@ from pytest_django import Settings
 
 from tests.builders.suites import suite_evaluation
 from tests.builders.trained_run import run_of, trained_once
+from tests.e2e.open_requests import OpenRequests
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.engine.foreign.test_rollouts import verl
 from tests.webapp.launching.test_import import imported as import_rollouts
@@ -54,6 +55,8 @@ PARTS = {
     "runs/<str:run_id>/latest/",
     "runs/<str:run_id>/history/",
     "runs/<str:run_id>/config/differences/",
+    "runs/<str:run_id>/trajectories/counts/",
+    "trajectories/counts/",
     "sweeps/<int:pk>/results/",
     "evaluations/<int:pk>/results/",
     "imports/<int:pk>/progress/",
@@ -232,10 +235,11 @@ def test_every_page_of_the_site_is_checked(pages: list[View], settings: Settings
 def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settings: Settings) -> None:
     found = []
     with open_site(settings, patience=PATIENCE) as page:
+        requests = OpenRequests(page, PATIENCE)
         for view in pages:
             turn(page, "light")
             page.set_viewport_size(WIDE)
-            open_view(page, view)
+            open_view(page, view, requests)
             found += [f"{view} light {fault}" for fault in grave_faults(page)]
             turn(page, "dark")
             page.set_viewport_size(PHONE)
@@ -243,14 +247,13 @@ def test_no_page_has_a_serious_accessibility_violation(pages: list[View], settin
     assert not found, "\n".join(found)
 
 
-def open_view(page: Page, view: View) -> None:
-    page.goto("about:blank")  # so that another fragment reloads the page
-    page.goto(view.address)
+def open_view(page: Page, view: View, requests: OpenRequests) -> None:
+    requests.load(view.address)
     if page.locator("#run").count():
         expect(page.locator("#live")).to_have_attribute("data-state", "live")
     if view.complete:
         expect(page.locator(STILL_COMING)).to_have_count(0)
-    page.wait_for_load_state("networkidle")
+    requests.wait_for_none()
     view.then(page)
 
 

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
+from tests.e2e.open_requests import OpenRequests
 from tests.e2e.open_site import needs_chromium, open_site
 from tests.webapp.world import ALERT_SEQ, World, make_world
 
@@ -45,10 +46,9 @@ def addresses(world: World) -> list[str]:
     ]  # fmt: skip
 
 
-def sticking_out(page: Page, address: str) -> list[str]:
-    page.goto("about:blank")  # a URL that differs only in its fragment would load nothing
-    page.goto(address)
-    page.wait_for_load_state("networkidle")
+def sticking_out(page: Page, address: str, requests: OpenRequests) -> list[str]:
+    requests.load(address)
+    requests.wait_for_none()
     if page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
         return []
     found: list[str] = page.evaluate(STICKING_OUT)
@@ -59,6 +59,7 @@ def test_long_words_wrap_instead_of_widening_a_page(world: World, settings: Sett
     paths = addresses(world)
     with open_site(settings, width=390) as phone:
         phone.set_default_timeout(PATIENCE)
+        requests = OpenRequests(phone, PATIENCE)
         phone.goto("/runs/")
         expect(phone.locator("#rows")).to_contain_text("WWW")
-        assert {path: found for path in paths if (found := sticking_out(phone, path))} == {}
+        assert {path: found for path in paths if (found := sticking_out(phone, path, requests))} == {}

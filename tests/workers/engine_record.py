@@ -107,3 +107,14 @@ def trajectory(*, step: int, member: int) -> dict[str, Any]:
         # one is malformed: of too many actions the first ones are executed
         "turns": [{"parse": "ok"}, {"parse": "no_answer"}, {"parse": "ok", "surplus": 2}],
     }
+
+
+def recorded(run: Run, *, steps: int = 0, files: bool = False) -> Record:
+    """Of an engine that has started and made so many steps, with `files` each with its trajectories."""
+    record = Record(run)
+    record.started()
+    for step in range(1, steps + 1):
+        record.step(step)
+        if files:
+            record.file(run, step)
+    return record

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import runpy
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def freeze_within_a_write(execute: Any, sql: str, params: Any, many: bool, conte
         except FileNotFoundError:
             return result
         os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(1)  # another thread may take the signal, and this one must not commit meanwhile
     return result
 
 

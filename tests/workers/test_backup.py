@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from engine.event_lines import parse_event
+from engine.policies.adapter_files import WEIGHTS
 from engine.training.checkpoint_folder import checkpoints, is_valid
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config
+from tests.launch.empty_database import put_empty_database
 from tests.on_postgres import find_programs, server
 from tests.workers.workplace import REPOSITORY, wait_for
+from webapp.adapter_copies import FOLDER
 
 RUN = "0123456789"
 
@@ -67,7 +70,7 @@ def test_a_backup_under_a_running_engine_restores_every_row_and_file(tmp_path: P
         evaluation={"every": 0, "at_start": False, "final_episodes": 4},
     )
     (directory / "config.json").write_text(config.model_dump_json())
-    site.manage("migrate")
+    put_empty_database(site.directory)
     site.manage("create_user", "ada")
     site.ask(
         "import json; from pathlib import Path; from webapp.runs.models import Run; "
@@ -102,9 +105,65 @@ def test_a_backup_under_a_running_engine_restores_every_row_and_file(tmp_path: P
     assert elsewhere.ask("from django.contrib.auth.models import User; print(User.objects.get().username)") == "ada"
 
 
+MAKE_JOBS = """
+from engine.policies.adapter_files import WEIGHTS
+from tests.webapp.world import make_world
+from webapp.adapter_copies import copies_folder
+from webapp.copies.models import StoredCopy
+from webapp.evaluations.models import EvaluationRequest
+world = make_world()
+EvaluationRequest.objects.create(run=world.run, step=1)
+StoredCopy.objects.create(run_key=world.run.pk, state="storing", holder="elsewhere 1 1 1", url="s3://a")
+type(world.sweep).objects.update(state="running", adapters={"/an/adapter": "its-copy"})
+(copies_folder() / "its-copy").mkdir(parents=True)
+(copies_folder() / "its-copy" / WEIGHTS).write_bytes(b"weights")
+process = {"cookie": "a-job", "holder": "elsewhere 1 1 1"}
+for one in (world.what_if, world.preflight, EvaluationRequest, world.evaluation, world.rollouts):
+    rows = one.objects if one is EvaluationRequest else type(one).objects
+    rows.update(state="running", process=process, message="", ended_at=None)
+"""
+STATES = """
+from django.apps import apps
+from webapp.jobs import Job
+for kind in sorted(Job.__subclasses__(), key=lambda kind: kind.NOUN):
+    for job in kind.objects.all():
+        print(kind.NOUN, job.state, job.process, job.message, getattr(job, "remedy", ""), sep="|")
+for name, reason in (("sweeps.Sweep", "stopped_because"), ("copies.StoredCopy", "message")):
+    print(name, *apps.get_model(name).objects.values_list("state", reason).get(), sep="|")
+"""
+
+
+@pytest.mark.slow
+def test_what_was_being_done_at_the_time_of_a_backup_goes_on_or_has_ended_with_a_reason(tmp_path: Path) -> None:
+    """Jobs of a worker on a machine that nobody hears of, which would keep others of their kind waiting for up to 14
+    days. An import and an evaluation on a suite lose nothing, so that they wait for a worker; the others are over."""
+    site, elsewhere = Site(tmp_path / "site"), Site(tmp_path / "elsewhere")
+    site.manage("migrate")
+    site.ask(MAKE_JOBS)
+    site.manage("backup", str(tmp_path / "backup.tar"))
+    said = elsewhere.manage("restore", str(tmp_path / "backup.tar")).stdout
+    lines = [line.split("|", 2) for line in elsewhere.ask(STATES).splitlines()]
+    states = [(name, state) for name, state, _ in lines]
+    assert states == [
+        ("Evaluation", "failed"),
+        ("Import", "queued"),
+        ("Pre-flight", "failed"),
+        ("Suite evaluation", "queued"),
+        ("What-if", "failed"),
+        ("What-if", "failed"),
+        ("sweeps.Sweep", "stopped"),
+        ("copies.StoredCopy", "failed"),
+    ]
+    reasons = [rest for name, state, rest in lines if state in ("failed", "stopped") and "Copy" not in name]
+    assert all("Restored from a backup of 20" in reason for reason in reasons)
+    assert "Evaluate again." in reasons[0]
+    assert "6 jobs were interrupted" in said
+    assert (elsewhere.directory / "runs" / FOLDER / "its-copy" / WEIGHTS).read_bytes() == b"weights"
+
+
 def test_a_restore_needs_an_empty_installation_and_says_so(tmp_path: Path) -> None:
     site = Site(tmp_path / "site")
-    site.manage("migrate")
+    put_empty_database(site.directory)
     site.manage("create_user", "ada")
     site.manage("backup", str(tmp_path / "backup.tar"))
     refused = site.manage("restore", str(tmp_path / "backup.tar"), check=False)
@@ -125,18 +184,29 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     assert "not a backup" in site.manage("restore", str(tmp_path / "other.tar"), check=False).stderr
 
 
+ENDED = """
+from webapp.runs.models import Run
+run = Run.objects.get()
+print(run.state, run.end_cause, run.finished_at is not None)
+"""
+
+
 @pytest.mark.slow
 def test_a_backup_of_postgresql_is_restored_into_another_server(tmp_path: Path) -> None:
     programs = find_programs()
     assert programs is not None, "PostgreSQL is not installed"
     with server(programs) as database:
         site = Site(tmp_path / "site", database)
-        site.manage("migrate")
+        site.manage("migrate", "--skip-checks")
         site.manage("create_user", "ada")
         site.ask("from webapp.runs.models import Run; Run.objects.create(name='calm', config={}, state='running')")
         site.manage("backup", str(tmp_path / "backup.tar"))
+    elsewhere = Site(tmp_path / "elsewhere", database)
+    refused = elsewhere.manage("restore", str(tmp_path / "backup.tar"), check=False)
+    assert "The database cannot be used: " in refused.stderr
+    assert [path.name for path in elsewhere.directory.rglob("*") if path.is_file()] == ["secret_key"]
     with server(programs) as database:
         elsewhere = Site(tmp_path / "elsewhere", database)
         elsewhere.manage("restore", str(tmp_path / "backup.tar"))
-        assert elsewhere.ask("from webapp.runs.models import Run; print(Run.objects.get().state)") == "stopped"
+        assert elsewhere.ask(ENDED) == "stopped stopped True"
         assert elsewhere.ask("from django.contrib.auth.models import User; print(User.objects.get().username)") == "ada"

@@ -6,7 +6,7 @@ import pytest
 
 from engine.rollout.trajectory_files import read_record
 from tests.workers.bridged_run import rows_of, run
-from tests.workers.engine_record import Record
+from tests.workers.engine_record import Record, recorded
 from tests.workers.workplace import seqs_in_rows
 from webapp.evaluations.models import ProblemList
 from webapp.evaluations.outcomes import tally_of
@@ -26,9 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_each_event_is_one_row_and_the_run_has_its_progress(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     record.step(2)
     record.file(run, 2)
     assert Bridge(run, 1).drain()
@@ -43,11 +41,7 @@ def test_each_event_is_one_row_and_the_run_has_its_progress(run: Run) -> None:
 
 
 def test_rows_of_a_removed_file_are_kept_and_marked(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    for step in (1, 2):
-        record.step(step)
-        record.file(run, step)
+    record = recorded(run, steps=2, files=True)
     Bridge(run, 1).drain()
     record.event("trajectories_removed", step=2, paths=["trajectories/train/step_1.jsonl.zst"], bytes=10)
     Bridge(run, 1).drain()
@@ -68,9 +62,7 @@ def test_a_loading_run_shows_its_wait_reason_until_it_continues(run: Run) -> Non
 
 
 def test_reading_again_changes_nothing(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    recorded(run, steps=1)
     Bridge(run, 1).drain()
     before = rows_of(run)
     assert not Bridge(run, 1).drain()
@@ -81,8 +73,7 @@ def test_reading_again_changes_nothing(run: Run) -> None:
 
 
 def test_the_outcomes_of_an_evaluation_are_in_its_row_whether_read_together_or_later(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.evaluation(2)
     record.played(2)
     bridge = Bridge(run, 1)
@@ -99,8 +90,7 @@ def test_the_outcomes_of_an_evaluation_are_in_its_row_whether_read_together_or_l
 
 
 def test_an_incomplete_last_line_is_read_once_complete(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     whole = record.path.stat().st_size
     record.step(1)
     text = record.path.read_bytes()
@@ -114,8 +104,7 @@ def test_an_incomplete_last_line_is_read_once_complete(run: Run) -> None:
 
 
 def test_a_damaged_line_is_skipped_and_the_remaining_lines_are_read(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     with record.path.open("ab") as file:
         file.write(b'{"kind": "step_comp\xff\n\n[1, 2]\n')
     record.step(1)
@@ -125,8 +114,7 @@ def test_a_damaged_line_is_skipped_and_the_remaining_lines_are_read(run: Run) ->
 
 def test_an_older_epoch_writes_nothing(run: Run) -> None:
     old = Bridge(Run.objects.get(pk=run.pk), 1)
-    record = Record(run)
-    record.started()
+    recorded(run)
     assert lease.seize(run.pk) == 2
     with pytest.raises(Fenced):
         old.drain()
@@ -144,9 +132,7 @@ def test_two_supervisors_of_one_epoch_cannot_both_write_a_chunk(run: Run) -> Non
 
 
 def test_events_of_an_engine_that_a_newer_attempt_replaced_are_refused(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     record.attempt = 2
     record.started(resumed_from=1)
     record.attempt = 1
@@ -220,8 +206,7 @@ def test_superseded_trajectories_are_counted_with_the_steps_that_they_are_of(run
 
 def test_an_evaluation_that_a_later_attempt_repeats_supersedes_the_former(run: Run) -> None:
     """The first attempt was interrupted after its evaluation of step 1, whose checkpoint is older."""
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.step(1)
     record.file(run, 1)
     record.attempt = 2
@@ -233,8 +218,7 @@ def test_an_evaluation_that_a_later_attempt_repeats_supersedes_the_former(run: R
 
 
 def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.evaluation(0)
     record.step(1)
     record.attempt = 2
@@ -245,8 +229,7 @@ def test_an_attempt_from_scratch_replaces_everything(run: Run) -> None:
 
 
 def test_events_before_a_file_are_stored_before_the_file_is_read(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.step(1)
     record.file(run, 1)
     record.step(2)
@@ -258,8 +241,7 @@ def test_events_before_a_file_are_stored_before_the_file_is_read(run: Run) -> No
 
 
 def test_a_rewritten_file_replaces_its_trajectories(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.file(run, 1, members=3)
     record.file(run, 1, members=2)
     Bridge(run, 1).drain()
@@ -268,8 +250,7 @@ def test_a_rewritten_file_replaces_its_trajectories(run: Run) -> None:
 
 @pytest.mark.parametrize("path", ["trajectories/train/gone.jsonl.zst", "../elsewhere.jsonl.zst"])
 def test_a_missing_or_outside_file_loses_only_its_trajectories(run: Run, path: str) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.event("trajectories_recorded", step=1, split="train", path=path, count=2)
     record.step(1)
     Bridge(run, 1).drain()
@@ -277,8 +258,7 @@ def test_a_missing_or_outside_file_loses_only_its_trajectories(run: Run, path: s
 
 
 def test_rows_of_pruned_checkpoints_are_deleted(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     for step in (1, 2):
         (run.directory / f"checkpoints/step_{step}").mkdir(parents=True)
         record.event("checkpoint_saved", step=step, path=f"checkpoints/step_{step}", bytes=9, reason="schedule")
@@ -298,8 +278,7 @@ def test_a_nul_character_in_text_is_replaced(run: Run) -> None:
 
 
 def test_the_groups_of_a_step_are_stored_in_their_own_row_and_not_sent_to_pages(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.groups(1, 0.5, 0.0)
     record.step(1)
     Bridge(run, 1).drain()
@@ -310,10 +289,7 @@ def test_the_groups_of_a_step_are_stored_in_their_own_row_and_not_sent_to_pages(
 
 
 def test_machine_metrics_are_kept_when_the_step_is_repeated(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    for step in (1, 2, 3):
-        record.step(step)
+    record = recorded(run, steps=3)
     alert = {"severity": "warn", "message": "m", "metric": "time/update", "value": 60.0}
     for rule in ("cluster", "flat"):
         record.event("alert_raised", step=3, rule=rule, **alert)
@@ -340,9 +316,7 @@ def test_400_steps_of_120_metrics_are_one_chunk_and_400_rows(run: Run) -> None:
 )
 def test_a_pause_by_an_alert_equals_a_pause_by_the_user(run: Run, before: str, resumed: bool, requested: str) -> None:
     Run.objects.filter(pk=run.pk).update(requested=before)
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     record.event(
         "alert_raised", step=1, rule="r", severity="warn", message="m", metric="x/y", value=1.0, action="pause"
     )
@@ -354,8 +328,7 @@ def test_a_pause_by_an_alert_equals_a_pause_by_the_user(run: Run, before: str, r
 
 
 def test_every_metric_name_is_stored_once_for_any_step_and_supervisor(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.step(1, **{"reward/mean": 0.1})
     Bridge(run, 1).drain()
     record.step(2, **{"reward/mean": 0.2, "collapse/mi_ratio": 0.5})
@@ -367,8 +340,7 @@ def test_every_metric_name_is_stored_once_for_any_step_and_supervisor(run: Run) 
 def test_a_file_check_detects_unread_lines(run: Run) -> None:
     bridge = Bridge(run, 1)
     assert not bridge.has_unread_events()
-    record = Record(run)
-    record.started()
+    recorded(run)
     assert bridge.has_unread_events()
     bridge.drain()
     assert not bridge.has_unread_events()

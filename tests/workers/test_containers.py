@@ -26,6 +26,7 @@ from workers.process import (
     liveness,
     processes_with_cookie,
 )
+from workers.stacks import STACKS
 from workers.supervisor import supervise
 from workers.suspension import is_interrupted, lock_of
 
@@ -107,6 +108,9 @@ def test_a_stopping_container_saves_its_runs_and_the_next_one_continues_them(wor
     container = workplace.start_worker("workers.launch.in_container")
     run = workplace.submit(steps=200, step_seconds=0.1)
     wait_for(lambda: run.steps.count() >= 3)
+    container.send_signal(STACKS)
+    log = workplace.directory / "worker_0.log"
+    wait_for(lambda: b"most recent call first" in log.read_bytes(), what="the stacks of the worker")
     container.terminate()
     assert container.wait(timeout=20) == 0
     run.refresh_from_db()

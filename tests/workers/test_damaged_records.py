@@ -8,19 +8,22 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import InternalError
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.bridged_run import rows_of, run
-from tests.workers.engine_record import Record
+from tests.workers.engine_record import Record, recorded
 from webapp.alerts.deliveries import message_of
 from webapp.alerts.mail import as_text
 from webapp.alerts.models import Delivery, NotificationSettings
 from webapp.runs.models import Run
+from workers import bridge
 from workers.bridge import Bridge
 from workers.rebuilding import rebuild
 from workers.record_problems import Lag
+from workers.rows import Rows
 
 __all__ = ["run"]
 
@@ -68,9 +71,7 @@ ABSURD: list[dict[str, Any] | bytes] = [
 def test_an_event_that_no_table_takes_is_isolated_and_all_others_are_stored(
     run: Run, absurd: dict[str, Any] | bytes
 ) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     write(run, absurd)
     write(run, step(4, 3))
     Bridge(run, 1).drain()
@@ -87,6 +88,29 @@ def _is_stored(run: Run) -> bool:
     return run.steps.filter(step=2).exists() or run.events.filter(seq=3).exists()
 
 
+def test_an_event_whose_session_the_database_ends_is_stored_with_a_new_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL ends one that was suspended within a write, and Django has that as an `InternalError`. A file of
+    trajectories is read as a chunk of its own, so there is nothing to halve."""
+    record = recorded(run, steps=1)
+    Bridge(run, 1).drain()
+    record.file(run, 1)
+    ended = [InternalError("terminating connection due to idle-in-transaction timeout")]
+
+    def save_once_ended(rows: Rows) -> None:
+        if ended:
+            raise ended.pop()
+        save(rows)
+
+    save = bridge._save
+    monkeypatch.setattr(bridge, "_save", save_once_ended)
+    Bridge(run, 1).drain()
+    assert not ended
+    assert problems(run) == []
+    assert run.trajectories.count() == 2
+
+
 def test_missing_events_are_noticed(run: Run) -> None:
     Record(run).started()
     write(run, step(2, 1), step(10, 9))
@@ -100,14 +124,11 @@ def test_a_damaged_line_accounts_for_one_missing_number(run: Run) -> None:
     Bridge(run, 1).drain()
     write(run, step(4, 3))  # in another chunk
     Bridge(Run.objects.get(pk=run.pk), 1).drain()
-    assert problems(run) == [("line", "It is not complete JSON")]
+    assert problems(run) == [("line", "The line is not complete JSON")]
 
 
 def test_a_file_that_was_cut_is_noticed_and_its_rows_stay(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
-    record.step(2)
+    record = recorded(run, steps=2)
     bridge = Bridge(run, 1)
     bridge.drain()
     lines = record.path.read_bytes().splitlines(keepends=True)
@@ -125,8 +146,7 @@ def only(run: Run, kind: str) -> str:
 
 
 def test_a_file_that_was_cut_and_written_on_beyond_what_was_read_is_noticed(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     for number in (1, 2, 3):
         record.step(number)
     bridge = Bridge(run, 1)
@@ -143,9 +163,7 @@ def test_a_file_that_was_cut_and_written_on_beyond_what_was_read_is_noticed(run:
 
 
 def test_another_file_of_the_same_length_is_noticed(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     bridge = Bridge(run, 1)
     bridge.drain()
     other = record.path.with_name("other")
@@ -161,9 +179,7 @@ def test_another_file_of_the_same_length_is_noticed(run: Run) -> None:
 
 
 def test_numbering_that_begins_again_is_noticed(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    recorded(run, steps=1)
     Bridge(run, 1).drain()
     write(run, step(1, 7, attempt=2), step(2, 8, attempt=2))
     Bridge(Run.objects.get(pk=run.pk), 1).drain()
@@ -171,9 +187,7 @@ def test_numbering_that_begins_again_is_noticed(run: Run) -> None:
 
 
 def test_lines_that_come_again_unchanged_are_no_problem(run: Run) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     Bridge(run, 1).drain()
     again = record.path.read_bytes()
     with record.path.open("ab") as file:
@@ -184,9 +198,7 @@ def test_lines_that_come_again_unchanged_are_no_problem(run: Run) -> None:
 
 def test_a_deleted_file_is_noticed_once_and_people_are_notified_once(run: Run, admin_user: User) -> None:
     NotificationSettings.objects.create(user=admin_user, email="ada@example.org", email_on=True)
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     Bridge(run, 1).drain()
     record.path.unlink()
     for _ in range(2):
@@ -199,8 +211,7 @@ def test_a_deleted_file_is_noticed_once_and_people_are_notified_once(run: Run, a
 
 
 def test_a_directory_that_is_away_is_no_deleted_file(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    recorded(run)
     Bridge(run, 1).drain()
     run.directory.rename(run.directory.with_name("away"))
     Bridge(Run.objects.get(pk=run.pk), 1).drain()
@@ -213,14 +224,13 @@ def test_an_event_of_an_unknown_kind_is_stored_as_it_is(run: Run) -> None:
     write(run, newer, step(3, 1))
     Bridge(run, 1).drain()
     problem = run.record_problems.get()
-    assert (problem.kind, problem.reason) == ("newer", "Its kind 'power_measured' is not known to this version")
+    assert (problem.kind, problem.reason) == ("newer", "The event's kind 'power_measured' is not known to this version")
     assert problem.line.encode() == newer  # 12 kB
     assert run.steps.count() == 1
 
 
 def test_fields_of_a_newer_version_are_stored_with_their_event_or_named_once(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     record.event("phase_changed", step=1, phase="rollout", detail="", watts=250)
     write(run, step(3, 1, watts=250), step(4, 2, watts=260))
     Bridge(run, 1).drain()
@@ -236,9 +246,7 @@ def test_fields_of_a_newer_version_are_stored_with_their_event_or_named_once(run
 
 @pytest.mark.parametrize("in_one_chunk", [True, False])
 def test_events_of_an_engine_that_was_replaced_are_listed_and_not_stored(run: Run, in_one_chunk: bool) -> None:
-    record = Record(run)
-    record.started()
-    record.step(1)
+    record = recorded(run, steps=1)
     record.attempt = 2
     record.started(resumed_from=1)
     if not in_one_chunk:
@@ -253,8 +261,7 @@ def test_events_of_an_engine_that_was_replaced_are_listed_and_not_stored(run: Ru
 
 
 def test_rebuilding_finds_the_same_problems_once(run: Run) -> None:
-    record = Record(run)
-    record.started()
+    recorded(run)
     write(run, b"damaged", step(5, 2))
     Bridge(run, 1).drain()
     before = rows_of(run), problems(run)
@@ -286,8 +293,7 @@ def test_a_loss_is_listed_and_notified_once_however_many_lines_are_damaged(run: 
 
 def test_nobody_is_advised_to_rebuild_the_rows_from_a_file_that_is_gone(run: Run, admin_user: User) -> None:
     NotificationSettings.objects.create(user=admin_user, email="ada@example.org", email_on=True)
-    record = Record(run)
-    record.started()
+    record = recorded(run)
     Bridge(run, 1).drain()
     record.path.unlink()
     Bridge(Run.objects.get(pk=run.pk), 1).drain()
@@ -306,7 +312,7 @@ def test_the_page_of_the_run_shows_what_is_wrong(run: Run, admin_client: Client)
     write(run, b"<script>alert(1)</script>", step(3, 2))
     Bridge(run, 1).drain()
     page = admin_client.get(f"/runs/{run.pk}/").content.decode()
-    assert "1 problem in the record of this run: It is not complete JSON" in page
+    assert "1 problem in the record of this run: The line is not complete JSON" in page
     assert f"manage.py rebuild_run {run.pk}" in page
     assert "<script>alert(1)" not in page
 
@@ -346,6 +352,22 @@ def test_whatever_comes_between_them_good_events_are_stored(run: Run, tmp_path: 
     fresh.refresh_from_db()
     assert fresh.event_offset == record.path.stat().st_size
     assert set(good) <= set(fresh.steps.values_list("step", flat=True))
+    assert lines_in_no_row(fresh, record.path.read_bytes()) == []
+
+
+def lines_in_no_row(run: Run, data: bytes) -> list[bytes]:
+    """Neither an event nor a problem that the page shows. Of a step that comes twice the later event is kept."""
+    listed = set(run.record_problems.values_list("offset", flat=True))
+    stored = {*run.events.values_list("seq", flat=True), *run.steps.values_list("seq", flat=True)}
+    steps = set(run.steps.values_list("step", flat=True))
+    found, offset = [], 0
+    for line in data.split(b"\n")[:-1]:
+        if offset not in listed:
+            event = json.loads(line)
+            if event["seq"] not in stored and event.get("step") not in steps:
+                found.append(line)
+        offset += len(line) + 1
+    return found
 
 
 def test_a_lag_is_reported_once_when_it_lasts() -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pytest_django import Settings
 from engine.reservations import markers
 from engine.training.checkpoint_folder import checkpoints, prune, step_of
 from tests.builders.small_run import make_small_run, small_config
+from tests.workers.engine_record import recorded
 from tests.workers.workplace import Workplace, events_in_file, wait_for
 from webapp.evaluations import requests
 from webapp.evaluations.models import EvaluationRequest
@@ -25,12 +27,34 @@ from webapp.jobs import JobState, Refused
 from webapp.run_pages.removal import removals
 from webapp.runs.models import Checkpoint, Run
 from workers import lease
-from workers.evaluations import HeldEvaluation
+from workers.bridge import Bridge
+from workers.engine_process import start
+from workers.evaluations import ROWS_SECONDS, HeldEvaluation
 from workers.housekeeping import release_checkpoints
-from workers.process import processes_with_cookie, start, sweep
+from workers.process import processes_with_cookie, sweep
 from workers.rebuilding import rebuild
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+# as `engine evaluate --record` does once it has played: step 1, 3 of 4 problems solved
+RECORDER = """
+import sys
+from pathlib import Path
+from engine.events import CheckpointEvaluated
+from engine.training.requested_evaluations import hand_over
+fields = dict(environment="Lake", episodes=4, successes=3, success=0.75, low=0.3, high=0.95, mean_return=0.5)
+result = CheckpointEvaluated(step=1, first_seed=1, temperature=1.0, seconds=2.0, **fields)
+hand_over(Path(sys.argv[2]), [result])
+"""
+
+# the same, which plays until there is a file `played`
+WAITING_RECORDER = f"""
+import sys, time
+from pathlib import Path
+while not (Path(sys.argv[2]) / "played").exists():
+    time.sleep(0.02)
+{RECORDER}
+"""
 
 
 @pytest.fixture
@@ -145,6 +169,71 @@ def test_the_error_of_an_engine_is_the_message(run: Run, settings: Settings) -> 
     settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", "raise SystemExit('error: no room')"]
     request = play(ask(run))
     assert (request.state, request.message) == ("failed", "no room")
+
+
+@pytest.mark.parametrize("lines_left", [0, 1, None])
+def test_the_result_is_stored_although_the_file_of_events_was_cut_or_deleted(
+    run: Run, settings: Settings, lines_left: int | None
+) -> None:
+    """Of its 4 events only the first is left, or none, and the newest are of a second attempt: the result is number 5
+    of that attempt, as in the rows."""
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", RECORDER]
+    record = recorded(run, steps=1)
+    record.attempt = 2
+    record.started(resumed_from=1)
+    record.step(2)
+    Bridge(run, run.epoch).drain(moves=False)
+    lines = record.path.read_bytes().splitlines(keepends=True)
+    if lines_left is None:
+        record.path.unlink()
+    else:
+        record.path.write_bytes(b"".join(lines[:lines_left]))
+    request = play(ask(run))
+    assert (request.state, request.message) == ("finished", "")
+    newest = events_in_file(run)[-1]
+    assert (newest["kind"], newest["seq"], newest["attempt"]) == ("checkpoint_evaluated", 5, 2)
+    assert run.evaluations.get(requested=True).successes == 3
+
+
+@pytest.mark.parametrize("lines_left", [0, 3])
+def test_the_result_has_a_number_of_its_own_although_the_run_went_on_and_its_file_was_cut_meanwhile(
+    run: Run, settings: Settings, lines_left: int
+) -> None:
+    """It had 2 events when the evaluation began; a second attempt added 3, and then the file was cut. The result is
+    number 6: the rows have 5."""
+    settings.STARBOARD_ENGINE_COMMAND = [sys.executable, "-c", WAITING_RECORDER]
+    record = recorded(run, steps=1)
+    Bridge(run, run.epoch).drain(moves=False)
+    request = ask(run)
+    playing = threading.Thread(target=play, args=[request])
+    playing.start()
+    wait_for(lambda: request.log.exists(), what="an engine that plays")
+    record.attempt = 2
+    record.started(resumed_from=1)
+    record.step(2)
+    record.step(3)
+    Bridge(run, run.epoch).drain(moves=False)
+    lines = record.path.read_bytes().splitlines(keepends=True)
+    record.path.write_bytes(b"".join(lines[:lines_left]))
+    (run.directory / "played").touch()
+    playing.join(30)
+    newest = events_in_file(run)[-1]
+    assert (newest["kind"], newest["seq"], newest["attempt"]) == ("checkpoint_evaluated", 6, 2)
+    assert run.evaluations.get(requested=True).successes == 3
+
+
+def test_a_worker_that_shuts_down_leaves_the_rows_of_a_live_run_to_its_next_supervisor(run: Run) -> None:
+    recorded(run)
+    Run.objects.filter(pk=run.pk).update(state="running")
+    shutdown = threading.Event()
+    shutdown.set()
+    began = time.monotonic()
+    held = HeldEvaluation(ask(run))
+    held.shutdown = shutdown
+    assert held.outcome(0)["state"] == "finished"
+    assert time.monotonic() - began < ROWS_SECONDS / 3
+    run.refresh_from_db()
+    assert run.last_seq == 0
 
 
 def test_a_stop_ends_a_queued_one_at_once_and_a_running_ones_process(run: Run, settings: Settings) -> None:

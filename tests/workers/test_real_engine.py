@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from engine.config import RunConfig
 from engine.rollout.trajectory_files import read_record
+from tests.engine.adapters import save_small_adapter
 from tests.engine.models import save_small_model
 from tests.workers.workplace import Workplace, events_in_file, seqs_in_rows, wait_for, wait_for_state
 from webapp.runs import services
@@ -33,12 +35,12 @@ def site(workplace: Workplace, settings: Any) -> Workplace:
     return workplace
 
 
-def small_run(model: Path, *, steps: int) -> Run:
+def small_run(model: Path, *, steps: int, **more: Any) -> Run:
     config = RunConfig.model_validate(
         {
             "steps": steps,
             "threads": 1,
-            "model": {"path": str(model)},
+            "model": {"path": str(model), **more},
             "environments": [{"kind": "frozen_lake", "max_response_tokens": 8, "max_turns": 2}],
             "rollout": {"groups": 4, "group_size": 2},
             "diagnostics": {"every": 2, "reasonings": 4, "prompts": 3},
@@ -89,6 +91,18 @@ def test_a_run_continues_after_its_worker_and_engine_are_killed_with_every_step_
     seqs = [event["seq"] for event in events_in_file(run)]
     assert seqs == list(range(1, len(seqs) + 1))
     assert run.stop_proof["how"] == "by itself"
+
+
+def test_a_run_that_waited_starts_from_the_adapter_that_it_was_launched_with(
+    site: Workplace, model: Path, tmp_path: Path
+) -> None:
+    adapter = save_small_adapter(tmp_path / "adapter")
+    run = small_run(model, steps=1, adapter=str(adapter), lora={"rank": 4, "alpha": 8.0})
+    launched = (adapter / "adapter_model.safetensors").read_bytes()
+    shutil.rmtree(adapter)
+    site.start_worker()
+    run = wait_for_state(run, "finished", seconds=COLD_START)
+    assert (run.directory / "start/adapter/adapter_model.safetensors").read_bytes() == launched
 
 
 def test_a_missing_model_fails_the_run_with_cause_and_remedy(site: Workplace) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
+
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django import Settings
 
 from tests.workers.bridged_run import rows_of, run
-from tests.workers.engine_record import Record
+from tests.workers.engine_record import Record, recorded
 from webapp.runs.models import Run, RunEvent, StepMetrics
 from webapp.trajectories.models import Trajectory
 from workers.bridge import Bridge
+from workers.rebuilding import rebuild
 
 __all__ = ["run"]
 
@@ -46,10 +51,49 @@ def test_rebuilding_from_the_file_gives_identical_rows(run: Run, capsys: pytest.
     assert f"{record.seq} events, step 3 of 10" in capsys.readouterr().out
 
 
-def test_the_rows_of_a_run_whose_file_is_gone_stay(run: Run) -> None:
+def test_the_garbage_collector_rests_meanwhile_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     record = Record(run)
     record.started()
-    record.step(1)
+    seen: list[bool] = []
+
+    def drained(*_: object, **__: object) -> None:
+        seen.append(gc.isenabled())
+        if len(seen) == 2:
+            raise OSError("The disk is gone.")
+
+    monkeypatch.setattr(Bridge, "drain", drained)
+    rebuild(run.pk)
+    assert gc.isenabled()
+    with pytest.raises(OSError, match="disk is gone"):
+        rebuild(run.pk)
+    assert gc.isenabled() and seen == [False, False]
+
+
+def test_rows_do_not_depend_on_what_was_read_together(settings: Settings, tmp_path: Path) -> None:
+    """Attempt 2 repeats step 4 of attempt 1; attempt 3 repeats steps 2 and 3 of attempt 1, and step 4 of attempt 2."""
+    settings.RUNS_DIR = str(tmp_path)
+    for read_first in range(1, 15):
+        run = Run.objects.create(name=f"run-{read_first}", config={}, state="starting", epoch=1)
+        record = Record(run)
+        for attempt, begins, ends in ((1, 1, 4), (2, 4, 4), (3, 2, 2)):
+            record.attempt = attempt
+            record.started(resumed_from=begins - 1 or None)
+            for step in range(begins, ends + 1):
+                record.groups(step, 0.5, 0.0)
+                record.step(step)
+        lines = record.path.read_bytes().splitlines(keepends=True)
+        assert len(lines) == 15  # three starts, and two lines for each of six steps
+        bridge = Bridge(run, 1)
+        for count in (read_first, len(lines)):
+            record.path.write_bytes(b"".join(lines[:count]))
+            bridge.drain()
+        before = rows_of(run)
+        call_command("rebuild_run", run.pk)
+        assert rows_of(run) == before, f"{read_first} lines were read first"
+
+
+def test_the_rows_of_a_run_whose_file_is_gone_stay(run: Run) -> None:
+    record = recorded(run, steps=1)
     Bridge(run, 1).drain()
     before = rows_of(run)
     record.path.unlink()
@@ -61,11 +105,7 @@ def test_the_rows_of_a_run_whose_file_is_gone_stay(run: Run) -> None:
 
 def without_its_first_file(run: Run) -> Record:
     """Three steps; retention removed the trajectories of the first."""
-    record = Record(run)
-    record.started()
-    for step in (1, 2, 3):
-        record.step(step)
-        record.file(run, step)
+    record = recorded(run, steps=3, files=True)
     Bridge(run, 1).drain()
     (run.directory / FIRST_FILE).rename(run.directory / "a copy")
     record.event("trajectories_removed", step=3, paths=[FIRST_FILE], bytes=10)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from pytest_django import Settings
 
-from engine.config import RunConfig
-from engine.errors import ConfigError
+from engine.config import ModelConfig, RunConfig
+from engine.errors import ConfigError, ModelError
+from tests.engine.adapters import save_small_adapter
 from tests.workers.workplace import forget_connections
 from webapp.runs import services
 from webapp.runs.models import Run
@@ -39,6 +43,24 @@ def test_a_submitted_run_is_a_queued_row_with_a_generated_name_and_its_whole_con
 def test_an_invalid_config_creates_no_row() -> None:
     with pytest.raises(ConfigError, match="stepz"):
         services.submit_run(owner=None, config={"stepz": 3})
+    assert not Run.objects.exists()
+
+
+def test_a_run_keeps_the_adapter_that_it_was_launched_with(settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = tmp_path / "runs"
+    adapter = save_small_adapter(tmp_path / "adapter")
+    weights = (adapter / "adapter_model.safetensors").read_bytes()
+    run = services.submit_run(owner=None, config=RunConfig(model=ModelConfig(adapter=str(adapter))))
+    shutil.rmtree(adapter)
+    assert (run.directory / "start/adapter/adapter_model.safetensors").read_bytes() == weights
+
+
+def test_a_run_whose_adapter_cannot_be_copied_is_not_launched(settings: Settings, tmp_path: Path) -> None:
+    settings.RUNS_DIR = tmp_path / "a_file"
+    settings.RUNS_DIR.touch()
+    config = RunConfig(model=ModelConfig(adapter=str(save_small_adapter(tmp_path / "adapter"))))
+    with pytest.raises(ModelError, match=r"could not be copied .*: Not a directory. .* then launch the run again"):
+        services.submit_run(owner=None, config=config)
     assert not Run.objects.exists()
 
 

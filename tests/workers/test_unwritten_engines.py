@@ -23,7 +23,7 @@ def test_an_engine_that_no_row_knows_is_adopted_and_no_second_one_is_started(wor
     assert claimed is not None
     run.refresh_from_db()
     cookie = run.process["cookie"]
-    engine = Supervisor(run, claimed[1], threading.Event(), current_limits())._start(cookie)
+    engine = Supervisor(run, claimed[1], threading.Event(), current_limits())._start()
     assert engine is not None
     Run.objects.filter(pk=run.pk).update(process={"cookie": cookie})  # as if it was killed before it wrote more
     lease.release(run.pk, claimed[1])

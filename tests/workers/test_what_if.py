@@ -22,7 +22,8 @@ from webapp.whatif import services
 from webapp.whatif.models import WhatIf
 from webapp.whatif.origins import ForkedOrigin, RecordedOrigin
 from workers import lease, what_if
-from workers.process import processes_with_cookie, start, sweep
+from workers.engine_process import start
+from workers.process import processes_with_cookie, sweep
 from workers.tasks import play_job
 from workers.what_if import HeldWhatIf
 

@@ -50,6 +50,14 @@ def test_a_link_signs_in_and_leaves_no_token_in_the_address_bar(client: Client, 
     assert signed_in(client)
 
 
+@pytest.mark.parametrize(("bind", "host"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")])
+def test_a_link_leads_to_the_loopback_address_that_the_site_listens_on(
+    bind: str, host: str, settings: Settings
+) -> None:
+    settings.PORT, settings.STARBOARD_BIND = 8000, bind
+    assert new_link(local_user()).startswith(f"http://{host}:8000/")
+
+
 def test_a_used_link_explains_how_to_get_a_new_one(client: Client, settings: Settings) -> None:
     settings.PORT = 8000
     link = path_of(new_link(local_user()))

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -86,8 +88,10 @@ def test_a_token_reads_without_a_cookie_and_its_use_is_recorded(user: User) -> N
     assert send(token).status_code == 200
     used = PersonalToken.objects.get().last_used_at
     assert used is not None
-    send(token)
+    with CaptureQueriesContext(connection) as queried:
+        send(token)
     assert PersonalToken.objects.get().last_used_at == used  # once a minute is enough
+    assert not [query for query in queried.captured_queries if query["sql"].startswith("UPDATE")]
 
 
 def test_a_token_needs_no_csrf_token_and_the_audit_log_names_it(user: User) -> None:

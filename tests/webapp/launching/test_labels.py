@@ -42,7 +42,7 @@ def test_runs_start_by_the_priority_they_were_launched_with(browser: Client, lak
         ("priority", "urgent", "'urgent' is not a priority. Use high, normal or low."),
         ("project", "x" * 81, "must have at most 80 characters, got 81"),
         ("project", "a\0b", "has characters that cannot be stored. Leave them out."),
-        ("tags", f"a, {'x' * 41}", "One of them has 41 characters. A tag has at most 40; put commas between tags."),
+        ("tags", f"a, {'x' * 41}", "One of them has 41 characters. Tags have at most 40; separate them by commas."),
         ("tags", ",".join(map(str, range(21))), "21 tags are too many. Give at most 20."),
         ("tags", "a\0b", "has characters that cannot be stored. Leave them out."),
     ],

@@ -41,7 +41,7 @@ def test_an_adapter_of_a_layer_that_the_model_lacks_is_an_error_at_its_field(
     posted = filled_in(lake, model__lora__rank="8", model__lora__targets="q_proj, query")
     field = field_of(browser.post(NEW, posted), "model.lora.targets")
     assert field.value == "q_proj, query"
-    assert field.error.startswith("The model has no layer query. Use all-linear, or names from down_proj, ")
+    assert field.error.startswith("The model has no linear layer query. Use all-linear, or names from down_proj, ")
     assert not Run.objects.exists()
 
 

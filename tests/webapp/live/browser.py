@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -25,12 +26,14 @@ class Browser:
             "session": session,
         }
         self.vanished = False
+        self.delay = 0.0  # seconds that it takes for each message
         self.wire: Any = ApplicationCommunicator(self._application, scope)  # type: ignore[no-untyped-call]
 
     async def _application(self, scope: Any, receive: Any, send: Any) -> None:
         async def to_browser(message: Any) -> None:
             if self.vanished:
                 raise ConnectionResetError("as servers do, by the specification of ASGI")
+            await asyncio.sleep(self.delay)
             await send(message)
 
         await URLRouter(websocket_urlpatterns)(scope, receive, to_browser)  # type: ignore[no-untyped-call]

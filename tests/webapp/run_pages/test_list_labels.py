@@ -67,7 +67,7 @@ def test_ticked_runs_get_tags_and_a_project_together(browser: Client) -> None:
     assert names_on(browser, "?project=Thesis") == ["other"]
     assert names_on(browser, "?project=default") == ["one"]
     page = browser.post("/runs/bulk/", {"action": "tag", "tags": " , ", "run": picked}, follow=True)
-    assert "Enter a tag" in page.content.decode()
+    assert "Enter one or more tags" in page.content.decode()
 
 
 def test_an_action_returns_to_the_list_as_it_was_shown(browser: Client) -> None:

@@ -15,7 +15,7 @@ from engine.metrics import OVERVIEW
 from tests.webapp.runs.rows import a_run, fault, report
 from webapp.run_pages.log_tail import MOST
 from webapp.run_pages.page_data import TABS
-from webapp.runs.models import Run, SupersededStep
+from webapp.runs.models import RecordProblem, Run, SupersededStep
 from webapp.runs.states import Request, RunState
 
 pytestmark = pytest.mark.django_db
@@ -33,6 +33,16 @@ def embedded(page: str, name: str) -> Any:
 
 def request(browser: Client, run: Run, action: str, **more: str) -> Any:
     return browser.post(f"/runs/{run.pk}/control/", {"action": action, **more}, headers={"Accept": "application/json"})
+
+
+def test_problems_of_the_record_are_named_above_all_tabs_and_among_the_alerts_of_the_api(browser: Client) -> None:
+    run = a_run()
+    assert 'id="record-problems"' not in page_of(browser, run)
+    RecordProblem.objects.create(run=run, kind="gap", offset=12, reason="2 events are missing.")
+    page = page_of(browser, run)
+    assert "1 problem in the record of this run: 2 events are missing." in page[: page.index('id="view-overview"')]
+    found = browser.get(f"/api/v1/runs/{run.pk}/alerts").json()
+    assert found["record_problems"] == [{"kind": "gap", "offset": 12, "reason": "2 events are missing."}]
 
 
 def test_the_page_begins_with_the_verdict(browser: Client) -> None:
@@ -255,6 +265,7 @@ def test_steps_that_a_later_attempt_repeated_are_named_with_a_link_to_their_traj
         )
     page = page_of(browser, run)
     assert "Steps 3 to 4 of attempt 1, repeated by attempt 2" in page
+    assert "Their groups, evaluations and alerts are only in <code>events.jsonl</code>" in page
     answer = browser.get(f"/api/v1/runs/{run.pk}/superseded-steps").json()
     assert [(row["step"], row["attempt"], row["metrics"]) for row in answer["steps"]] == [
         (3, 1, {"a": 0.5}),

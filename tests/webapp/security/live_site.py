@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from webapp.security.authorities import trusted_hosts, trusted_origins
 from workers.launch.connections import LimitedConnection
+from workers.launch.sockets import LimitedSocket
 
 START_SECONDS = 20.0
 
@@ -28,7 +29,7 @@ def live_site(settings: Settings) -> Iterator[str]:
         settings.TRUSTED_ORIGINS = trusted_origins(port, [])
         settings.TRUSTED_HOSTS = trusted_hosts(port, [], settings.TRUSTED_ORIGINS)
         server = uvicorn.Server(
-            uvicorn.Config(application, http=LimitedConnection, log_level="warning", lifespan="off")
+            uvicorn.Config(application, http=LimitedConnection, ws=LimitedSocket, log_level="warning", lifespan="off")
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

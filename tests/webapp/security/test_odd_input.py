@@ -14,6 +14,7 @@ from webapp.environments.services import define
 from webapp.forms.fields import FormField
 from webapp.forms.values import parse
 from webapp.live.consumers import _parsed, cursor_of
+from webapp.reports.models import Report
 from webapp.whole_numbers import whole_number
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +61,27 @@ def test_odd_numbers_in_a_form_cause_no_server_error(browser: Client, number: st
         form = {"environment": lake.pk, "more-environment": choice, "clone": source.pk}
         errors = browser.post("/runs/check/", form).json()["errors"]
         assert errors["environments.1"] == "Select an environment, or remove this row."
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/runs/{run}/control/", {"action": "rename", "name": "gr\0een"}),
+        ("/runs/{run}/labels/", {"notes": "gr\0een", "tags": "gr\0een,\0", "project": "gr\0een"}),
+        ("/runs/bulk/", {"run": "{run},a\0", "action": "tag", "tags": "gr\0een"}),
+        ("/reports/new/", {"title": "gr\0een", "text": "gr\0een"}),
+    ],
+)
+def test_a_nul_in_a_form_is_left_out(browser: Client, path: str, data: dict[str, str]) -> None:
+    """PostgreSQL cannot store it."""
+    run = a_run()
+    sent = {name: text.format(run=run.pk) for name, text in data.items()}
+    assert browser.post(path.format(run=run.pk), sent).status_code == 302
+    run.refresh_from_db()
+    stored = [run.name, run.notes, run.project.name, *run.tags.values_list("name", flat=True)]
+    stored += [text for report in Report.objects.all() for text in (report.title, report.text)]
+    assert "green" in stored
+    assert not [text for text in stored if "\0" in text]
 
 
 def test_deeply_nested_json_is_refused(browser: Client) -> None:

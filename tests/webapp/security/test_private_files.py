@@ -41,6 +41,26 @@ def test_files_created_afterwards_are_private(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("planted", ["secret_key", "launch.lock"])
+def test_what_another_user_has_put_into_a_shared_directory_is_not_trusted(tmp_path: Path, planted: str) -> None:
+    """Such as a secret key that they know, or a link. From then on they cannot write; it is refused until that is
+    gone."""
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o777)
+    (data / planted).symlink_to("/nowhere")
+    os.chown(data / planted, 12345, 12345, follow_symlinks=False)
+    (data / "runs").mkdir()
+    for _ in range(2):
+        with pytest.raises(ImproperlyConfigured, match=rf"was open to others, .* of other users: {planted}\. Remove"):
+            keep_private(data)
+        assert mode(data) == "755"
+    (data / planted).unlink()
+    keep_private(data)
+    assert mode(data) == "700"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
 def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "data"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.webapp.trajectories.conftest import browser, rows, run
+from tests.webapp.trajectories.conftest import rows, run
 
-__all__ = ["browser", "rows", "run"]
+__all__ = ["rows", "run"]

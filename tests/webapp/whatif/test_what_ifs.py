@@ -82,7 +82,9 @@ def test_a_superseded_trajectory_is_forked_and_not_the_one_that_replaced_it(
     assert not what_ifs_of(again).exists()
 
 
-def test_a_what_if_of_a_checkpoint_keeps_it_until_it_is_over(browser: Client, rows: list[Trajectory]) -> None:
+def test_a_what_if_of_a_checkpoint_keeps_it_until_it_is_over(
+    browser: Client, rows: list[Trajectory], django_capture_on_commit_callbacks: Any
+) -> None:
     folder = rows[0].run.directory / "checkpoints"
     (folder / "step_10").mkdir(parents=True)
     gone = submit(browser, rows[0], checkpoint="step_20")
@@ -90,7 +92,8 @@ def test_a_what_if_of_a_checkpoint_keeps_it_until_it_is_over(browser: Client, ro
     submit(browser, rows[0], checkpoint="step_10")
     made = WhatIf.objects.get()
     assert is_reserved(folder / "step_10")
-    made.stop()
+    with django_capture_on_commit_callbacks(execute=True):
+        made.stop()
     assert not is_reserved(folder / "step_10")
 
 
