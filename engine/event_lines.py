@@ -7,10 +7,12 @@ have none.
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from engine.events import EVENT, Event
+from engine.line_files import lines_from_the_end
 
 FIELD = b',"crc":"'
 END = b'"}'
@@ -57,8 +59,23 @@ def why_refused(error: ValueError) -> str:
         return str(error).rstrip(".")
     first = error.errors(include_url=False)[0]
     if first["type"] == "union_tag_invalid":
-        return f"Its kind {first['ctx']['tag']!r} is not known to this version"
+        return f"The event's kind {first['ctx']['tag']!r} is not known to this version"
     if first["type"] == "json_invalid":
-        return "It is not complete JSON"
+        return "The line is not complete JSON"
     field = ".".join(str(part) for part in first["loc"][1:])
     return f"{field}: {first['msg']}" if field else str(first["msg"])
+
+
+def newest_seq(path: Path) -> int:
+    """Of the last event of the file that is whole; 0 if there is none."""
+    if not path.exists():
+        return 0
+    return next((seq for line in lines_from_the_end(path) if (seq := _seq_of(line)) is not None), 0)
+
+
+def _seq_of(line: bytes) -> int | None:
+    """None for a damaged line, which readers skip."""
+    try:
+        return parse_event(line).seq
+    except ValueError:
+        return None

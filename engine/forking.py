@@ -109,7 +109,7 @@ def _link(source: Path, target: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     part.parent.mkdir(parents=True, exist_ok=True)
     try:
-        shutil.copytree(source, part, copy_function=_link_file)
+        shutil.copytree(source, part, copy_function=link_or_copy)
         _check_whole(part)
     except OSError:
         shutil.rmtree(part, ignore_errors=True)
@@ -139,7 +139,8 @@ def _first_reason(error: OSError) -> str:
     return str(reasons[0][2] if isinstance(reasons, list) and reasons else reasons)
 
 
-def _link_file(source: str, target: str) -> None:
+def link_or_copy(source: str, target: str) -> None:
+    """Across file systems links are impossible."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:

@@ -56,13 +56,16 @@ def gradient_norms(parts: Iterable[Losses], parameters: Sequence[nn.Parameter]) 
     """Norm of each component's gradient, summed over `parts` of one loss; a component that is missing has 0.
 
     A part's losses may share a graph. No `.grad` is read or written. Parameters that need no gradient are left out.
+    It holds a sum for each component, and the one gradient that is added.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     sums: dict[Component, list[Tensor]] = {}
     for losses in parts:
         for number, (name, loss) in enumerate(losses.items(), start=1):
-            found = torch.autograd.grad(loss, trained, allow_unused=True, retain_graph=number < len(losses))
-            _add(sums.setdefault(name, [torch.zeros_like(parameter) for parameter in trained]), found)
+            if name not in sums:
+                sums[name] = [torch.zeros_like(parameter) for parameter in trained]
+            shared = number < len(losses)
+            _add(sums[name], torch.autograd.grad(loss, trained, allow_unused=True, retain_graph=shared))
     return {
         name: float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(total) for total in sums[name]])))
         if name in sums

@@ -1,6 +1,7 @@
-"""Wrappers: layers around an environment that change what it shows, takes or pays. Each is a class with its settings.
+"""Wrappers: layers around an environment that change its observations, actions or rewards.
 
-`Layer` is the union of their settings; the first of a list is the innermost. Importing this package loads no torch.
+Each is a class with its settings. `Layer` is the union of their settings; the first of a list is the innermost.
+Importing this package loads no torch.
 """
 
 from __future__ import annotations
