@@ -142,13 +142,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.fixture(scope="session")
 def ray_address() -> Iterator[str]:
     """Of a Ray on this machine without GPUs. Each run has a namespace of its own there, and gives back what it held."""
-    from ray.cluster_utils import Cluster
+    from tests.engine.cluster.runs import new_cluster
 
-    from engine.cluster.connection import NO_SPARE_WORKERS
-
-    # Ray's own niceness has actors wait until no other test computes
-    settings = {**NO_SPARE_WORKERS, "worker_niceness": 0}
-    head = {"num_cpus": PROCESSORS, "include_dashboard": False, "_system_config": settings}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = new_cluster(num_cpus=PROCESSORS)
     yield f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
     cluster.shutdown()

@@ -135,13 +135,19 @@ def _take_weight_source(body: LanguageModel) -> WeightSource | None:
 def _shard_layers(body: nn.Module, whole: set[nn.Parameter] | None = None) -> None:
     """Layers gather their weights in the precision that they compute in, which halves what bfloat16 sends and holds.
     Gradients are reduced in float32, and the embedding and the last norm are gathered in float32, as one process has
-    them."""
+    them. So is every LayerNorm: on a CPU it takes no weights of another precision than its input."""
     kind = getattr(body, "computes_in", torch.float32)
     for part in body.children():
         if isinstance(part, nn.ModuleList):
             for layer in part:
+                for norm in _layer_norms(layer) if kind != torch.float32 else ():
+                    _shard(norm)
                 _shard(layer, compute_in=kind)
     _shard(body, whole)
+
+
+def _layer_norms(layer: nn.Module) -> list[nn.Module]:
+    return [part for part in layer.modules() if isinstance(part, nn.LayerNorm)]
 
 
 def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None, compute_in: torch.dtype = torch.float32) -> None:

@@ -9,14 +9,14 @@ import shutil
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 # the same engine without the windows and toolbars of a browser, which are drawn even if nobody sees them
 HEADLESS = shutil.which("chromium-headless-shell") or CHROMIUM
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--process-per-site",
 ]  # fmt: skip
 
 
@@ -32,9 +32,31 @@ def shared_browser() -> Iterator[Browser]:
         browser = _browser()
         yield browser
         for context in browser.contexts:
-            context.close()
+            if context is not _shared.get(browser):
+                context.close()
     finally:
         asyncio._set_running_loop(before)
+
+
+_shared: dict[Browser, BrowserContext] = {}
+
+
+@contextlib.contextmanager
+def shared_context(browser: Browser, origin: str) -> Iterator[BrowserContext]:
+    """One context for all tests, so that scripts are loaded and compiled once; what a test has left in it is removed.
+    Nothing moves in it: motion costs a processor what tests need."""
+    if browser not in _shared:
+        _shared[browser] = browser.new_context(base_url=origin, reduced_motion="reduce")
+        _shared[browser].new_page().goto("/healthz")
+    context = _shared[browser]
+    yield context
+    keeper, *others = context.pages
+    line = context.new_cdp_session(keeper)
+    line.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb"})
+    line.detach()
+    for page in others:
+        page.close()
+    context.clear_cookies()
 
 
 class Driver(NamedTuple):

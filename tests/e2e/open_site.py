@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
-from tests.e2e.chromium import CHROMIUM, shared_browser
+from tests.e2e.chromium import CHROMIUM, shared_browser, shared_context
 from tests.webapp.members.people import a_member
 from tests.webapp.security.live_site import live_site
 from webapp.projects.models import Role
@@ -29,16 +29,12 @@ def open_site(settings: Settings, *, width: int = 1440, patience: int = 30_000) 
     client.force_login(a_member("ada", Role.ADMIN))
     session = str(client.session.session_key)
     errors: list[str] = []
-    with live_site(settings) as origin, shared_browser() as browser:
-        # motion costs a processor what tests need
-        context = browser.new_context(
-            base_url=origin, viewport={"width": width, "height": 900}, reduced_motion="reduce"
-        )
+    with live_site(settings) as origin, shared_browser() as browser, shared_context(browser, origin) as context:
         context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": session, "url": origin}])
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(patience)
         expect.set_options(timeout=patience)
         page.on("pageerror", lambda error: errors.append(f"{page.url}: {error.stack or error}"))
         yield page
-        context.close()
     assert not errors, errors

@@ -97,10 +97,11 @@ def test_actions_clicked_faster_than_the_server_responds_are_all_played(page: Pa
     page.click(".environment-card >> text=Lake")
     page.fill("#play [name=seed]", str(SEED))
     page.click("[data-act=start]")
-    wall = page.locator(".play-actions button:has-text('Up')")
-    for _ in range(4):  # two turns of two
-        wall.click()
-    expect(page.locator(".play-left")).to_have_text("3 turns and 6 actions left")
+    expect(page.locator(".play-left")).to_have_text("5 turns and 10 actions left")
+    for action in solution():  # five, so that the last one is sent with the button
+        page.click(f".play-actions button:has-text('{action}')")
+    page.click("[data-act=send]")
+    expect(page.locator(".play-end")).to_have_text("Solved. Return 1, penalty 0.")
 
 
 def test_an_episode_is_played_to_the_goal_with_the_buttons(page: Page) -> None:

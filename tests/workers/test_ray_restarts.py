@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.cluster.runs import needs_ray, ray_config
+from tests.engine.cluster.runs import needs_ray, new_cluster, ray_config
 from tests.workers.workplace import Workplace, events_in_file, wait_for, wait_for_state
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
@@ -25,12 +25,7 @@ GIVE_UP = {"gcs_rpc_server_reconnect_timeout_s": 5}
 @contextmanager
 def head(port: int) -> Iterator[Any]:
     """A cluster of one node; its remaining processes are killed at the end."""
-    from ray.cluster_utils import Cluster
-
-    from engine.cluster.connection import NO_SPARE_WORKERS
-
-    settings = {"num_cpus": 2, "include_dashboard": False, "_system_config": {**NO_SPARE_WORKERS, **GIVE_UP}}
-    cluster = Cluster(initialize_head=True, head_node_args={"gcs_server_port": port, **settings})
+    cluster = new_cluster(gcs_server_port=port, num_cpus=2, system=GIVE_UP)
     try:
         yield cluster
     finally:
@@ -50,8 +45,7 @@ def test_a_run_whose_ray_cluster_restarts_shows_a_wait_reason_and_continues(
     settings.STARBOARD_ENGINE_COMMAND = None
     port = free_port()
     monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
-    rollout, none = {"groups": 8, "group_size": 8}, {"every": 0}
-    config = ray_config(steps=5, rollout=rollout, diagnostics=none, cluster={"wait_minutes": 10})
+    config = ray_config(steps=5, diagnostics={"every": 0}, cluster={"wait_minutes": 10})
     with head(port):
         workplace.start_worker()
         run = submit_run(owner=None, config=config)

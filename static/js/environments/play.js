@@ -64,6 +64,7 @@ let chosen = [];
 /** @type {Episode | null} */
 let episode = null;
 let busy = false;
+let sendWanted = false; // Send was pressed while an earlier response was on its way
 
 /** @type {Record<string, string>} */
 const STOPS = {
@@ -73,12 +74,15 @@ const STOPS = {
   max_actions: "Over: no actions are left.",
 };
 
-/** @param {string[]} next */
-async function send(next) {
+/**
+ * @param {string[]} next
+ * @param {string[]} left actions that were chosen for later responses
+ */
+async function send(next, left = []) {
   if (busy) return;
   busy = true;
-  const sent = chosen;
-  chosen = []; // actions chosen meanwhile belong to the next response
+  const before = chosen;
+  chosen = [...left]; // actions chosen meanwhile are added
   /** @type {(FormAnswer & Episode) | null} */
   const answer = await post(panel.dataset.url ?? "", request(next));
   busy = false;
@@ -87,13 +91,15 @@ async function send(next) {
   if (!answer.ok) {
     answerField.value ||= lastText(next);
     showText(part("problem"), problemsOf(answer));
-    chosen = [...sent, ...chosen];
+    chosen = [...before, ...chosen.slice(left.length)];
+    sendWanted = false;
     return;
   }
   [responses, episode] = [next, answer];
-  if (episode.now.stop) chosen = [];
+  if (episode.now.stop) dropChosen();
   show(episode);
-  sendIfFull();
+  if (sendWanted && chosen.length) sendChosen();
+  else sendIfFull();
 }
 
 /**
@@ -234,7 +240,7 @@ function showNames() {
 const note = (textContent) => html("span", "muted", { textContent });
 
 function sendAnswer() {
-  if (button("answer").disabled || !answerField.value.trim()) return;
+  if (busy || button("answer").disabled || !answerField.value.trim()) return;
   const text = answerField.value;
   answerField.value = "";
   showSuggestions();
@@ -259,7 +265,19 @@ function choose(name) {
 }
 
 function sendIfFull() {
-  if (chosen.length && chosen.length >= allowance()) send([...responses, written(chosen)]);
+  if (chosen.length && chosen.length >= allowance()) sendChosen();
+}
+
+/** The chosen actions, as many as a response may contain; what is more follows in the next one. */
+function sendChosen() {
+  const left = chosen.slice(allowance());
+  if (!left.length) sendWanted = false;
+  send([...responses, written(chosen.slice(0, allowance()))], left);
+}
+
+function dropChosen() {
+  chosen = [];
+  sendWanted = false;
 }
 
 /** Actions that one response may contain: what a turn allows, and what the budget leaves. */
@@ -312,7 +330,10 @@ const summary = (now) =>
 
 button("start").addEventListener("click", () => send([]));
 button("undo").addEventListener("click", () => send(responses.slice(0, -1)));
-button("send").addEventListener("click", () => send([...responses, written(chosen)]));
+button("send").addEventListener("click", () => {
+  if (busy) sendWanted = true;
+  else sendChosen();
+});
 button("raw").addEventListener("click", () => send([...responses, control(form, "raw", HTMLTextAreaElement).value]));
 button("answer").addEventListener("click", sendAnswer);
 answerField.addEventListener("keydown", (event) => {
@@ -325,7 +346,7 @@ answerField.addEventListener("keydown", (event) => {
 answerField.addEventListener("input", showSuggestions);
 filterField.addEventListener("input", showNames);
 button("clear").addEventListener("click", () => {
-  chosen = [];
+  dropChosen();
   showChosen();
 });
 button("start").disabled = false; // it waits for this script

@@ -47,6 +47,17 @@ def ray_config(*, steps: int = 3, cluster: dict[str, Any] | None = None, **chang
     return build_config({**base, **changes})
 
 
+def new_cluster(*, system: dict[str, Any] | None = None, **head: Any) -> Any:
+    """Ray with one node on this machine, whose settings are `head` and whose internal ones `system`."""
+    from ray.cluster_utils import Cluster
+
+    from engine.cluster.connection import NO_SPARE_WORKERS
+
+    # Ray's own niceness has actors wait until no other test computes
+    system = {**NO_SPARE_WORKERS, "worker_niceness": 0, **(system or {})}
+    return Cluster(initialize_head=True, head_node_args={"include_dashboard": False, "_system_config": system, **head})
+
+
 @contextmanager
 def engine(config: RunConfig, directory: Path, *more: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """The engine at work; whatever it leaves is killed at the end."""

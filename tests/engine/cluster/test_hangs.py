@@ -17,7 +17,7 @@ import pytest
 from engine.events import AlertRaised
 from engine.process_snapshots import ActorLocation, py_spy_path, py_spy_stacks, take_snapshots
 from engine.stack_text import innermost
-from tests.engine.cluster.runs import actors, engine, events, needs_ray, ray_config, rolling_out, wait_for
+from tests.engine.cluster.runs import actors, engine, events, needs_ray, new_cluster, ray_config, rolling_out, wait_for
 
 WORKER = """
 import sys, time
@@ -107,9 +107,7 @@ def test_an_actor_with_several_threads_shows_the_innermost_frame_of_each() -> No
 @pytest.fixture
 def two_nodes() -> Iterator[str]:
     """Address of a cluster whose actors are on another node than their driver."""
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster = new_cluster(num_cpus=0)
     try:
         cluster.add_node(num_cpus=2)
         yield cluster.address

@@ -11,7 +11,17 @@ import psutil
 import pytest
 
 from engine.training.run_directory import Sink
-from tests.engine.cluster.runs import actors, at_first, events, local, needs_ray, ray_config, rolling_out, train
+from tests.engine.cluster.runs import (
+    actors,
+    at_first,
+    events,
+    local,
+    needs_ray,
+    new_cluster,
+    ray_config,
+    rolling_out,
+    train,
+)
 
 
 def pid_of(node: Any) -> int:
@@ -25,9 +35,7 @@ pytestmark = [pytest.mark.slow, needs_ray]
 @contextmanager
 def three_nodes() -> Iterator[tuple[Any, list[Any]]]:
     """A head without resources, and two nodes with room for one actor each."""
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster = new_cluster(num_cpus=0)
     try:
         yield cluster, [cluster.add_node(num_cpus=1) for _ in range(2)]
     finally:
@@ -43,7 +51,7 @@ def lose_the_node_of(actor: psutil.Process, cluster: Any, nodes: list[Any]) -> N
 def test_a_lost_node_ends_the_attempt_and_the_run_resumes_where_there_is_room_for_its_actors(
     tmp_path: Path,
 ) -> None:
-    config = ray_config(steps=1000, rollout={"groups": 8, "group_size": 8}, cluster={"phase_minutes": 60})
+    config = ray_config(steps=1000, cluster={"phase_minutes": 60})
 
     def lose(role: str, *, step: int) -> Sink:
         """The node of an actor, as soon as a step begins."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
 from transformers import AutoModelForCausalLM
+from transformers.pytorch_utils import Conv1D
 
 from engine.policies.adapter import add_adapter, load_adapter
 from engine.policies.meta_model import meta_model
@@ -44,8 +46,8 @@ def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
         share = Sharded()
     learner = new_learner(share, folder / "model", sections)
     used: set[str] = set()  # precisions of the first layer's weights while it computes
-    attention = learner.model.base_model.get_submodule("layers.0.self_attn.q_proj")
-    attention.register_forward_pre_hook(lambda layer, _: used.add(str(layer.weight.dtype)))
+    linear = next(part for part in learner.model.base_model.modules() if isinstance(part, nn.Linear | Conv1D))
+    linear.register_forward_pre_hook(lambda layer, _: used.add(str(layer.weight.dtype)))
     before = folder / "learner.pt"
     if before.exists():
         learner.load_state_dict(torch.load(before, weights_only=True))

@@ -13,6 +13,7 @@ from engine.policies.adapter import adapted, add_adapter, save_adapter
 from engine.training.sharding import Sharded
 from tests.engine.models import small_model
 from tests.engine.training.sharded_runs import STEPS, run_in
+from tests.engine.zoo import save_zoo_model
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +74,14 @@ def test_two_processes_in_bfloat16_gather_layers_in_it_and_do_what_one_does(tmp_
     assert two["metrics"][0] == pytest.approx(one["metrics"][0], rel=2e-2, abs=2e-3)
     # sharding changes less than the precision itself does
     assert distance(two["weights"], one["weights"]) < distance(one["weights"], exact["weights"])
+
+
+def test_layer_norms_are_gathered_in_float32(tmp_path: Path) -> None:
+    save_zoo_model(tmp_path / "model", "GPT-2")
+    sections: dict[str, Any] = {"precision": "bfloat16", "micro_batch_tokens": 60, "max_grad_norm": 0.5}
+    one, two = (run_in(size, tmp_path, optimizer=sections) for size in (1, 2))
+    assert two["used"] == ["torch.bfloat16"]
+    assert two["metrics"][0] == pytest.approx(one["metrics"][0], rel=2e-2, abs=2e-3)
 
 
 def distance(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> float:

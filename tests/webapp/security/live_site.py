@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import socket
 import threading
 import time
@@ -20,12 +21,14 @@ START_SECONDS = 20.0
 
 @contextlib.contextmanager
 def live_site(settings: Settings) -> Iterator[str]:
-    """Its origin. The guard accepts the port only while the site is open."""
+    """Its origin, which is the same in all tests of a process, so that a browser needs each script once. The guard
+    accepts the port only while the site is open."""
     from webapp.asgi import application
 
+    port = _held_port().getsockname()[1]
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
         settings.TRUSTED_ORIGINS = trusted_origins(port, [])
         settings.TRUSTED_HOSTS = trusted_hosts(port, [], settings.TRUSTED_ORIGINS)
         server = uvicorn.Server(
@@ -34,9 +37,20 @@ def live_site(settings: Settings) -> Iterator[str]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         _wait_for(server)
-        yield f"http://127.0.0.1:{port}"
-        server.should_exit = server.force_exit = True
-        thread.join(START_SECONDS)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join(START_SECONDS)
+
+
+@functools.cache
+def _held_port() -> socket.socket:
+    """Keeps a port for this process: others are not given one that is bound, and only who listens gets connections."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    return holder
 
 
 def _wait_for(server: uvicorn.Server) -> None:
