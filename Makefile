@@ -13,7 +13,7 @@ UNIT := $(wildcard $(addprefix tests/engine/,algorithms diagnostics foreign roll
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run link check style types unit test test-js lint lint-js lint-docker bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-verl setup-trackers setup-games
+.PHONY: run link check style types unit test test-js compile-tests lint lint-js lint-docker bench screenshots lock audit clean setup setup-dev setup-cluster setup-suites setup-trl setup-verl setup-trackers setup-games
 
 run: setup  ## start everything, print a link that signs you in; Ctrl-C stops everything
 	@exec $(VENV)/python -m workers.launch
@@ -37,9 +37,12 @@ unit:
 	$(VENV)/python -m pytest $(UNIT) -q -m unit -n 2 --dist loadfile
 
 test: setup-suites  ## everything that tests, on SQLite and what has a database on PostgreSQL too
-	@$(MAKE) --no-print-directory --output-sync=target -j2 lint test-js setup-trl setup-verl setup-trackers
+	@$(MAKE) --no-print-directory --output-sync=target -j2 lint test-js setup-trl setup-verl setup-trackers compile-tests
 	$(VENV)/python -m pytest $(TOGETHER)
 	$(VENV)/python -m tests.on_postgres $(TOGETHER)
+
+compile-tests: setup-dev  # once: processes that collect at the same time would each compile all tests
+	-@$(VENV)/python -m pytest --collect-only -q >/dev/null
 
 lint: setup-dev style types lint-js  ## style, types and borders between the parts
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "ingestion": ["benchmarks.ingestion"],
     "imports": ["benchmarks.imports"],
     "recording": ["benchmarks.recording"],
+    "request_threads": ["benchmarks.request_threads"],
     "run_lists": ["benchmarks.run_lists"],
     "trajectory_list": ["benchmarks.trajectory_list"],
     "charts": ["benchmarks.charts"],

@@ -139,11 +139,12 @@ def session() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
+def server(application: Any = None) -> Iterator[str]:
+    """The site, or another application that has its routes."""
     import uvicorn
     from django.conf import settings
 
-    from webapp.asgi import application
+    from webapp.asgi import application as site_application
     from webapp.security.authorities import trusted_hosts, trusted_origins
 
     with socket.socket() as listener:
@@ -151,7 +152,7 @@ def server() -> Iterator[str]:
         port = listener.getsockname()[1]
         settings.TRUSTED_ORIGINS = trusted_origins(port, [])
         settings.TRUSTED_HOSTS = trusted_hosts(port, [], settings.TRUSTED_ORIGINS)
-        site = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="off"))
+        site = uvicorn.Server(uvicorn.Config(application or site_application, log_level="warning", lifespan="off"))
         threading.Thread(target=site.run, kwargs={"sockets": [listener]}, daemon=True).start()
         while not site.started:
             time.sleep(0.02)

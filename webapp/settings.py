@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "webapp.security.headers.SecurityHeadersMiddleware",  # static files and error pages get headers too
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "webapp.static_files.StaticFilesMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # pages and JSON; static files are compressed once
     "webapp.security.addresses.NoNulMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.science.__main__ import FINDINGS
 from benchmarks.science.table import success
-from engine.statistics.effect_of_settings import rank_correlation
+from engine.statistics.effect_of_settings import rank_correlation, spearman
 
 MI, SUCCESS = "collapse/mi_ratio", "rollout/success"
 LAST = 3  # measurements of mutual information that a final value is the mean of
@@ -48,16 +48,11 @@ class RunSummary:
     together: Sequence[tuple[float, float]]
 
     def along(self) -> float | None:
-        return rho([mi for mi, _ in self.together], [solved for _, solved in self.together])
+        return spearman([mi for mi, _ in self.together], [solved for _, solved in self.together])
 
     def of_changes(self) -> float | None:
         changes = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(self.together)]
-        return rho([mi for mi, _ in changes], [solved for _, solved in changes])
-
-
-def rho(values: Sequence[float], outcomes: Sequence[float]) -> float | None:
-    found = rank_correlation(values, outcomes, range(len(values)), seed=1)
-    return found.rho if found is not None else None
+        return spearman([mi for mi, _ in changes], [solved for _, solved in changes])
 
 
 def summaries(experiment: str, arms: str) -> list[RunSummary]:

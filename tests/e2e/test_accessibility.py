@@ -37,7 +37,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs_chromium, pytest.mark.dja
 Theme = Literal["light", "dark"]
 
 GRAVE = ("serious", "critical")
-FAULTS = {"resultTypes": ["violations"]}  # axe takes twice as long to describe what passes
+HARMLESS = ("region", "hidden-content", "landmark-unique", "presentation-role-conflict")  # and slow
+FAULTS = {
+    "resultTypes": ["violations"],  # axe takes twice as long to describe what passes
+    "rules": {rule: {"enabled": False} for rule in HARMLESS},
+}
 # what a theme or a width can change; names, roles and structure are the same
 OF_LOOKS = {**FAULTS, "runOnly": {"type": "rule", "values": [
     "color-contrast", "link-in-text-block", "scrollable-region-focusable", "aria-hidden-focus", "label",

@@ -23,7 +23,7 @@ START_SECONDS = 20.0
 def live_site(settings: Settings) -> Iterator[str]:
     """Its origin, which is the same in all tests of a process, so that a browser needs each script once. The guard
     accepts the port only while the site is open."""
-    from webapp.asgi import application
+    from webapp.asgi import application, django_pages
 
     port = _held_port().getsockname()[1]
     with socket.socket() as listener:
@@ -42,6 +42,7 @@ def live_site(settings: Settings) -> Iterator[str]:
         finally:
             server.should_exit = server.force_exit = True
             thread.join(START_SECONDS)
+            django_pages.end_threads()  # whose connections would keep a test's database from being removed
 
 
 @functools.cache
