@@ -43,20 +43,38 @@ _shared: dict[Browser, BrowserContext] = {}
 
 @contextlib.contextmanager
 def shared_context(browser: Browser, origin: str) -> Iterator[BrowserContext]:
-    """One context for all tests, so that scripts are loaded and compiled once; what a test has left in it is removed.
-    Nothing moves in it: motion costs a processor what tests need."""
+    """One context for all tests, so that scripts are loaded and compiled once. What a test has stored in it is removed;
+    a fake clock is not."""
     if browser not in _shared:
-        _shared[browser] = browser.new_context(base_url=origin, reduced_motion="reduce")
+        _shared[browser] = new_context(browser, origin)
         _shared[browser].new_page().goto("/healthz")
     context = _shared[browser]
-    yield context
-    keeper, *others = context.pages
-    line = context.new_cdp_session(keeper)
-    line.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb"})
-    line.detach()
-    for page in others:
-        page.close()
-    context.clear_cookies()
+    try:
+        yield context
+    finally:
+        keeper, *others = context.pages
+        for page in others:
+            page.close()
+        line = context.new_cdp_session(keeper)
+        line.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb"})
+        line.detach()
+        context.clear_cookies()
+        context.clear_permissions()
+
+
+@contextlib.contextmanager
+def own_context(browser: Browser, origin: str) -> Iterator[BrowserContext]:
+    """Of one test alone."""
+    context = new_context(browser, origin)
+    try:
+        yield context
+    finally:
+        context.close()
+
+
+def new_context(browser: Browser, origin: str) -> BrowserContext:
+    """In which nothing moves: motion costs a processor what tests need."""
+    return browser.new_context(base_url=origin, reduced_motion="reduce")
 
 
 class Driver(NamedTuple):

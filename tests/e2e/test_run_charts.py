@@ -293,8 +293,15 @@ def test_the_time_left_and_the_time_axis_are_right_after_a_resume(page: Page) ->
     assert [round(x) for x in plot.evaluate("plot => plot.data.at(-2).x")] == [10, 20, 30, 40, 50, 60, 70, 80, 90]
 
 
-def test_a_socket_lost_during_sleep_reconnects_without_a_gap(page: Page) -> None:
-    recorded = recorded_run()
+@pytest.fixture
+def own_page(runs: None, settings: Settings) -> Iterator[Page]:
+    """Whose clock may be changed."""
+    with open_site(settings, patience=PATIENCE, own=True) as opened:
+        yield opened
+
+
+def test_a_socket_lost_during_sleep_reconnects_without_a_gap(own_page: Page) -> None:
+    recorded, page = recorded_run(), own_page
     lines: list[WebSocketRoute] = []
     asleep: list[bool] = []
 
