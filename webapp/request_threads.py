@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 MOST_IDLE = 16  # threads that are kept, each with a connection
-CONNECTION_SECONDS = 60  # until a thread opens its connection anew, at its next request
+CONNECTION_SECONDS = 60  # until a thread opens a new connection, at its next request
 
 
 class ThreadedHandler(ASGIHandler):
