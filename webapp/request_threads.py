@@ -6,7 +6,10 @@ between it and the event loop for each middleware. `benchmarks.request_threads` 
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
@@ -17,6 +20,7 @@ from django.http.response import HttpResponseBase
 
 MOST_IDLE = 16  # threads that are kept, each with a connection
 CONNECTION_SECONDS = 60  # until a thread opens a new connection, at its next request
+_opened = threading.local()  # `file`: device and inode of the database that a thread has open
 
 
 class ThreadedHandler(ASGIHandler):
@@ -30,7 +34,11 @@ class ThreadedHandler(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        return await sync_to_async(self.get_response)(request)
+        return await sync_to_async(self._answer)(request)
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        _close_if_replaced()
+        return self.get_response(request)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         thread = self.idle.pop() if self.idle else _new_thread()
@@ -58,6 +66,20 @@ def _keep_connection() -> None:
     connection = connections[DEFAULT_DB_ALIAS]
     if not connection.settings_dict["OPTIONS"].get("pool"):
         connection.settings_dict = {**connection.settings_dict, "CONN_MAX_AGE": CONNECTION_SECONDS}
+
+
+def _close_if_replaced() -> None:
+    """Of SQLite: a connection stays with its file, also when that is removed and another one has its name."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.vendor != "sqlite":
+        return
+    found = None
+    with contextlib.suppress(OSError):
+        status = Path(connection.settings_dict["NAME"]).stat()
+        found = (status.st_dev, status.st_ino)
+    if found != getattr(_opened, "file", None):
+        connection.close()
+        _opened.file = found
 
 
 def _end(thread: ThreadPoolExecutor) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
-from django.db import connection
+from django.db import connection, connections
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
 from pytest_django import Settings
@@ -35,7 +38,13 @@ def waiting(request: HttpRequest) -> JsonResponse:
     return where(request)
 
 
-urlpatterns = [path("where", where), path("waiting", waiting)]
+def mark(request: HttpRequest) -> JsonResponse:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT value FROM mark")
+        return JsonResponse({"mark": cursor.fetchone()[0]})
+
+
+urlpatterns = [path("where", where), path("waiting", waiting), path("mark", mark)]
 
 
 @pytest.fixture
@@ -95,6 +104,20 @@ async def test_a_request_whose_client_leaves_gives_its_thread_back_once_the_view
     assert len(handler.idle) == 1
     await asked(handler, "/where")
     assert len(handler.idle) == 1
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL is no file")
+async def test_a_database_file_that_was_replaced_is_noticed_by_the_next_request(
+    handler: ThreadedHandler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("first", "second"):
+        with closing(sqlite3.connect(tmp_path / name)) as database:
+            database.execute(f"CREATE TABLE mark AS SELECT '{name}' AS value")
+            database.commit()
+    monkeypatch.setitem(connections.settings["default"], "NAME", str(tmp_path / "first"))
+    assert await asked(handler, "/mark") == {"mark": "first"}
+    (tmp_path / "second").replace(tmp_path / "first")
+    assert await asked(handler, "/mark") == {"mark": "second"}
 
 
 async def test_threads_beyond_the_limit_end_after_their_request(
