@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.byte_units import FLOAT, HALF, LIBRARIES, count
+from engine.cluster.byte_units import FLOAT, HALF, INDEX, LIBRARIES, count
 from engine.config.sampling import CACHE_COLUMNS, PREFILL_TOKENS, VLLM_CPU_BATCH, VLLM_CPU_BLOCK
+from engine.policies.layer_shapes import LayerShape, layer_shapes
 from engine.policies.model_shape import ModelShape
 
 VLLM_GPU_BATCH = 2048  # tokens of one forward pass, vLLM's default
@@ -58,11 +59,10 @@ def vllm_memory(
     token = 2 * shape.layers * kv_heads * shape.head_size * size
     blocks = -(-context // VLLM_CPU_BLOCK)
     batch = VLLM_GPU_BATCH if gpu else max(context, VLLM_CPU_BATCH, rows)
-    wide = 6 * shape.hidden + 4 * -(-shape.intermediate // tensor_parallel)
     return SamplerMemory(
         weights=-(-shape.parameters // tensor_parallel) * size,
         cache=(rows * blocks + 1) * VLLM_CPU_BLOCK * token,
-        work=batch * wide * size + 3 * rows * shape.vocabulary * FLOAT,
+        work=batch * feed_forward_work(shape, size=size, split=tensor_parallel) + 3 * rows * shape.vocabulary * FLOAT,
         sequence=context * token,
     )
 
@@ -75,8 +75,7 @@ def torch_memory(shape: ModelShape, *, context: int, rows: int, turn: int = 0, h
     matrix (`engine.policies.rounded_weights`)."""
     token = 2 * shape.layers * shape.kv_heads * shape.head_size * (HALF if half else FLOAT)
     columns = -(-context // CACHE_COLUMNS) * CACHE_COLUMNS
-    wide = 6 * shape.hidden + 4 * shape.intermediate
-    feeding_forward = min(PREFILL_TOKENS, rows * context) * wide * FLOAT
+    feeding_forward = min(PREFILL_TOKENS, rows * context) * feed_forward_work(shape, size=FLOAT)
     attending = attention_work(shape, context=context, rows=rows, turn=turn or context, half=half)
     return SamplerMemory(
         weights=shape.parameters * FLOAT,
@@ -85,6 +84,22 @@ def torch_memory(shape: ModelShape, *, context: int, rows: int, turn: int = 0, h
         sequence=columns * token,
         rounded=HALF * count(shape.linear.values()) if half else 0,
     )
+
+
+def feed_forward_work(shape: ModelShape, *, size: int, split: int = 1) -> int:
+    """Bytes for each token in the feed-forward of one layer, without gradients: of the layer that takes most, split
+    between `split` GPUs. Besides its numbers, six of the hidden size.
+
+    With experts of inner size m each pair of a token and an expert has its input, twice gate and up, its weight, and
+    its place in four orders, as indices (`grouped_mm_experts_forward` of transformers).
+    """
+
+    def of_layer(layer: LayerShape) -> int:
+        pairs = max(1, shape.experts_per_token) if layer.routed else 0
+        pair = size * (shape.hidden + 4 * -(-shape.expert_intermediate // split) + 1) + 4 * INDEX
+        return size * (6 * shape.hidden + 4 * -(-layer.inner // split)) + pairs * pair
+
+    return max(map(of_layer, layer_shapes(shape)))
 
 
 def attention_work(shape: ModelShape, *, context: int, rows: int, turn: int, half: bool = False) -> int:

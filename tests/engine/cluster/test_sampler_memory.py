@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from transformers import AutoConfig, Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoConfig, Qwen2Config, Qwen2ForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
 
 from engine.cluster.memory import estimate
-from engine.cluster.sampler_memory import attention_work, torch_memory, vllm_memory
+from engine.cluster.sampler_memory import attention_work, feed_forward_work, torch_memory, vllm_memory
 from engine.config import build_config
 from engine.policies.batched_sampler import BatchedSampler
 from engine.policies.model_paths import BUNDLED
@@ -62,6 +64,29 @@ def test_our_own_sampler_repeats_keys_and_values_for_the_heads_that_share_them()
     # 32 rows of 223 columns, of keys and values each 14 + 2 heads of 32 float32; 1,920 new tokens with 223 x 5 bytes
     # and 6 x 448 float32
     assert found == 32 * 223 * 2 * 16 * 32 * 4 + 1920 * (223 * 5 + 6 * 448 * 4)
+
+
+@pytest.mark.parametrize(("experts_per_token", "inner"), [(1, 96), (4, 96), (8, 192)])
+def test_experts_take_as_much_of_a_prefill_as_estimated(tmp_path: Path, experts_per_token: int, inner: int) -> None:
+    """Their number and their inner size count, not that of a feed-forward, which no layer has."""
+    config = Qwen3MoeConfig(
+        vocab_size=50, hidden_size=64, intermediate_size=4096, num_hidden_layers=2, num_attention_heads=2, head_dim=16,
+        num_key_value_heads=2, max_position_embeddings=512, num_experts=16, num_experts_per_tok=experts_per_token,
+        moe_intermediate_size=inner,
+    )  # fmt: skip
+    model, rows, length = Qwen3MoeForCausalLM(config).eval(), 16, 200
+    model.save_pretrained(tmp_path)
+    sampler = BatchedSampler(model, rows=rows, stop_ids=set(), temperature=1.0, seeds=[1])
+    for row in range(rows):
+        sampler.submit(row, [5 + row] * length, max_tokens=3)
+    with PeakBytes([*model.parameters(), *model.buffers()]) as prefill:
+        sampler.advance(block=False)
+    cache = 2 * 2 * 2 * 16 * 4 * rows * 256  # keys and values of two layers and two heads of 16 float32, 256 columns
+    found = rows * length * feed_forward_work(model_shape(str(tmp_path)), size=4)
+    assert found / (prefill.bytes - cache) == pytest.approx(1, abs=0.05)
+    # a pair: input 64, four times the inner size and a weight in float32, four indices of 8 bytes
+    pair = 4 * (64 + 4 * inner + 1) + 32
+    assert found == rows * length * (4 * 6 * 64 + experts_per_token * pair)
 
 
 def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:
