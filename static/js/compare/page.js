@@ -58,7 +58,7 @@ function forksOf(lines) {
 /** @param {CompareSettings} settings */
 function open(settings) {
   const view = new CompareView(location.href, settings.metrics);
-  const requestDraw = oneAtATime(draw);
+  const { request: requestDraw } = oneAtATime(draw);
   const runs = settings.runs.map((run) => new ComparedRun(run, update));
   view.band = settings.group ? settings.band : ""; // as the server understood the address
   const allLines = () => linesOf(runs, settings.groups, view);

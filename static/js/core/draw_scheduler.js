@@ -1,42 +1,61 @@
-// Schedules drawings of a page: one at a time, begun at once. A request during a drawing waits until the page has rested
-// for as long as the drawing took, so that updates which come faster than they can be drawn leave half of the time to the
-// reader's clicks and to scripts that are still loading. A hidden tab draws nothing.
+// Schedules drawings of a page: one at a time, begun at once. A request during a drawing waits for the next frame, and an
+// update of live data until the page has rested for as long as the drawing took: updates that come faster than they can
+// be drawn leave half of the time to the reader's clicks and to scripts that are still loading. A hidden tab draws
+// nothing.
 
 const LONGEST_REST = 1000; // milliseconds; a drawing may have waited for the network
 
 /**
- * The function that requests `draw()`, which may be asynchronous; `drawn()` is called in the frame after each.
+ * Two functions that request `draw()`, which may be asynchronous: `request` for what the reader did, `update` for live
+ * data. `drawn()` is called in the frame after each drawing.
  * @param {() => void | Promise<void>} draw
  * @param {() => void} [drawn]
  */
 export function oneAtATime(draw, drawn = () => {}) {
   let inProgress = false;
-  let again = false;
+  let requested = false;
+  let updated = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let rest;
+
+  function request() {
+    requested = true;
+    schedule();
+  }
+
+  function update() {
+    updated = true;
+    schedule();
+  }
 
   function schedule() {
-    again = true;
-    if (inProgress || document.hidden) return;
+    const isDue = requested || (updated && rest === undefined);
+    if (!isDue || inProgress || document.hidden) return;
     inProgress = true;
+    clearTimeout(rest);
+    rest = undefined;
     queueMicrotask(begin);
   }
 
   async function begin() {
-    again = false;
+    requested = updated = false;
     const began = performance.now();
     try {
       await draw();
     } finally {
       requestAnimationFrame(() => {
         drawn();
-        setTimeout(rested, Math.min(performance.now() - began, LONGEST_REST));
+        inProgress = false;
+        rest = setTimeout(rested, Math.min(performance.now() - began, LONGEST_REST));
+        schedule();
       });
     }
   }
 
   function rested() {
-    inProgress = false;
-    if (again) schedule();
+    rest = undefined;
+    schedule();
   }
 
-  return schedule;
+  return { request, update };
 }

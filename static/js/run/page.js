@@ -31,7 +31,7 @@ const run = root.dataset.run ?? "";
 const api = `/api/v1/runs/${run}/`;
 /** @type {RunState} */
 let state = jsonOf("live-state");
-const requestDraw = oneAtATime(draw, drawn);
+const { request: requestDraw, update: requestUpdate } = oneAtATime(draw, drawn);
 const curves = new Curves(`${api}bands`, state.step, requestDraw);
 const store = new RunStore(curves, new Lineage(jsonOf("lineage"), requestDraw));
 const view = new RunView(location.href);
@@ -109,7 +109,7 @@ function receive(events) {
   const fresh = store.add(events);
   if (!document.hidden) pending.push(...fresh.flatMap((one) => (one.kind === "step_completed" ? [one.time] : [])));
   Object.values(tabs).forEach((tab) => tab.receive?.(fresh));
-  requestDraw();
+  requestUpdate();
 }
 
 async function begin() {
@@ -132,7 +132,7 @@ async function poll() {
   /** @type {RunState | null} */
   const next = await getJson(api);
   if (next) setState({ ...state, ...next });
-  requestDraw();
+  requestUpdate();
   return true;
 }
 
@@ -148,7 +148,7 @@ function visibilityChanged() {
 function takeMessage(message) {
   if (message.state) setState(message.state);
   if (message.kind === "events") receive(message.events ?? []);
-  else requestDraw();
+  else requestUpdate();
 }
 
 /**
