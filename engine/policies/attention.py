@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from engine.errors import ModelError
+from engine.policies.attention_masks import attention_kinds
+
 if TYPE_CHECKING:
     from engine.policies.packing import Layout
 
@@ -32,17 +35,23 @@ def attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    mask: Tensor | None,
+    attention_mask: Tensor | None,
     *,
     pack: Layout | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
     """Attention of `query` (B, heads, Q, size) to `key` and `value` (B, KV heads, K, size); (B, Q, heads, size).
 
-    With a `pack` B is 1, and each of its sequences attends within itself.
+    With a `pack` B is 1, and each of its sequences attends within itself; `ModelError` if the layer has its window in
+    its mask alone, which packs do without.
     """
     if pack is None:
-        return _attend(module, query, key, value, mask, **options)
+        return _attend(module, query, key, value, attention_mask, **options)
+    if "sliding_window" not in options and "sliding_attention" in attention_kinds(module.config):
+        raise ModelError(
+            f"Models of type {module.config.model_type} cannot be trained on packs: they would read beyond the window.",
+            remedy="Set optimizer.packing to false.",
+        )
     window = options.pop("sliding_window", None)
     options["is_causal"] = True
     found = query.new_zeros(query.shape[2], query.shape[1], value.shape[3])  # (N, heads, size)

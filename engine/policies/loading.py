@@ -16,6 +16,7 @@ from engine.policies.linear_scores import LogitScale
 from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, model_revision, model_source
 
+DECODERS = "Use a decoder such as Qwen, Llama, Gemma or Mistral."
 LanguageModel = Any  # transformers' models have no useful types
 
 
@@ -23,19 +24,37 @@ def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tu
     """The model, in evaluation mode, and its tokenizer. Never runs code from a model's repository."""
     from transformers import AutoModelForCausalLM
 
+    from engine.policies.agreement import check_decoding
+
     tokenizer = load_tokenizer(path, chat_template=chat_template)
     with _loading(path):
+        config = model_config(path)
+        _require_fused_attention(config)
         model = AutoModelForCausalLM.from_pretrained(
             model_source(path),
             revision=model_revision(path),
-            config=model_config(path),
+            config=config,
             trust_remote_code=False,
             use_safetensors=True,
             dtype=torch.float32,
             attn_implementation="sdpa",
         )
     check_architecture(model)
-    return model.to(device).eval(), tokenizer
+    model = model.to(device).eval()
+    check_decoding(model)
+    return model, tokenizer
+
+
+def _require_fused_attention(config: Any) -> None:
+    from transformers import AutoModelForCausalLM
+
+    owner = AutoModelForCausalLM._model_mapping.get(type(config), None)
+    if owner is not None and not owner._supports_sdpa:
+        raise ModelError(
+            f"{owner.__name__} has no attention through PyTorch's scaled_dot_product_attention in transformers, which "
+            "sampling and training use.",
+            remedy=DECODERS,
+        )
 
 
 def check_architecture(model: LanguageModel) -> None:
@@ -73,6 +92,8 @@ def _loading(path: str) -> Iterator[None]:
     logging.disable_progress_bar()  # now and when it is saved: the bars would fill the run's log
     try:
         yield
+    except ModelError:
+        raise
     except Exception as error:
         raise ModelError(
             f"{path!r} could not be loaded as a language model: {first_line(error)}",

@@ -24,6 +24,7 @@ from engine.compilers import require_compiler
 from engine.config import RunConfig
 from engine.config.learning_rate import learning_rate
 from engine.errors import ModelError
+from engine.policies.agreement import check_packs
 from engine.policies.frozen_weights import halve_frozen
 from engine.policies.loading import LanguageModel, compute_in, device_of, without_dropout
 from engine.policies.meta_model import keeps_names
@@ -79,6 +80,8 @@ class Learner:
                 trainable_parameters(self.critic), optimizer, learning_rate=self.critic_settings.learning_rate
             )
         self.share.shard_model(model)
+        if optimizer.packing:
+            check_packs(model)
         if config.needs_reference and not config.copies_reference:
             self.reference = self._adapter_at_the_start()
         self.optimizer = adamw(trainable_parameters(model), optimizer, learning_rate=optimizer.learning_rate)
