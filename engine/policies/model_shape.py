@@ -57,12 +57,18 @@ class ModelShape:
     experts: int = 0  # of a layer, among which the router chooses; 0 without
     experts_per_token: int = 0
     expert_intermediate: int = 0
+    latent: int = 0  # numbers in the cache for a token and layer that has keys and values compressed; 0 without
     in_parts: bool = True  # whether each of several learners can read only its own part of the files
     named_in_files: bool = True  # false where the names of the weights are assumed, since their files are not here
 
     @property
     def parameters(self) -> int:
         return sum(prod(sizes) for sizes in self.weights.values())
+
+    @property
+    def cached(self) -> int:
+        """Numbers in the cache for a token and layer."""
+        return self.latent or 2 * self.kv_heads * self.head_size
 
     @property
     def body(self) -> dict[str, Sizes]:
@@ -249,11 +255,21 @@ def _sizes(config: dict[str, Any]) -> dict[str, Any]:
         "heads": heads,
         "kv_heads": one_of("num_key_value_heads", default=heads),
         "head_size": one_of("head_dim", default=hidden // heads),
+        **_latent_attention(text),
         "intermediate": one_of("intermediate_size", "n_inner", "ffn_dim", default=4 * hidden),
         "vocabulary": one_of("vocab_size"),
         "positions": one_of("max_position_embeddings", "n_positions", default=0),
         **_experts(text),
     }
+
+
+def _latent_attention(text: dict[str, Any]) -> dict[str, int]:
+    """Sizes of multi-head latent attention (DeepSeek-V2, arXiv 2405.04434), whose `head_dim` means something else. The
+    cache has what keys and values are computed from, and the rotated part of the keys, which all heads share."""
+    if not text.get("kv_lora_rank"):
+        return {}
+    plain, rotated = _count(text["qk_nope_head_dim"]), _count(text["qk_rope_head_dim"])
+    return {"head_size": plain + rotated, "latent": _count(text["kv_lora_rank"]) + rotated}
 
 
 def _experts(text: dict[str, Any]) -> dict[str, int]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from transformers import AutoConfig, Qwen2Config, Qwen2ForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
+from transformers import (
+    AutoConfig,
+    DeepseekV3Config,
+    DeepseekV3ForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3MoeConfig,
+    Qwen3MoeForCausalLM,
+)
 
 from engine.cluster.memory import estimate
 from engine.cluster.sampler_memory import attention_work, feed_forward_work, torch_memory, vllm_memory
@@ -100,3 +108,28 @@ def test_the_cache_of_our_own_sampler_is_the_one_that_it_has() -> None:
     shape = shape_of(model)
     assert torch_memory(shape, context=144, rows=rows).cache == held
     assert torch_memory(shape, context=144, rows=rows).weights == sum(weight.nbytes for weight in model.parameters())
+
+
+def test_compressed_keys_and_values_take_less_cache(tmp_path: Path) -> None:
+    """Of two layers of four heads, each token has 24 numbers that keys and values are computed from, and 8 rotated
+    ones; in full it would have 4 x (16 + 8) numbers twice."""
+    config = DeepseekV3Config(
+        vocab_size=50, hidden_size=32, intermediate_size=48, moe_intermediate_size=16, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=4, n_routed_experts=4, num_experts_per_tok=2, n_group=1,
+        topk_group=1, first_k_dense_replace=1, q_lora_rank=16, kv_lora_rank=24, qk_nope_head_dim=16,
+        qk_rope_head_dim=8, v_head_dim=16, max_position_embeddings=512,
+    )  # fmt: skip
+    model, rows = DeepseekV3ForCausalLM(config).eval(), 3
+    model.save_pretrained(tmp_path)
+    sampler = BatchedSampler(model, rows=rows, stop_ids=set(), temperature=1.0, seeds=[1])
+    for row in range(rows):
+        sampler.submit(row, [5 + row] * 140, max_tokens=4)
+    while sampler.advance():
+        pass
+    held = sum(store.nbytes for store in (*sampler.cache.keys, *sampler.cache.values))
+    shape = model_shape(str(tmp_path))
+    assert torch_memory(shape, context=144, rows=rows).cache == held == 3 * 256 * 2 * (24 + 8) * 4
+    on_gpus = vllm_memory(shape, context=144, rows=rows, half=True, tensor_parallel=2, gpu=True)
+    assert on_gpus.sequence == 144 * 2 * (24 + 8) * 2
+    arguments = cpu_arguments(config, rows=rows, context_tokens=144, precision="bfloat16", share=0.5)
+    assert vllm_memory(shape, context=144, rows=rows, half=True).cache == arguments["kv_cache_memory_bytes"]
