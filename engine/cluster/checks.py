@@ -252,7 +252,7 @@ def _check_number_of_gpus(found: Findings, config: RunConfig, machine: Machine) 
 
 def _check_vllm(found: Findings, config: RunConfig, shape: ModelShape) -> None:
     """Heads as vLLM splits them: evenly, or each key-value head on several GPUs (see its `ModelConfig` and models)."""
-    if why := unsupported_by_vllm(shape.architecture, shape.model_type):
+    if why := unsupported_by_vllm(shape.architecture, shape.model_type, latent=shape.latent > 0):
         found.problems["cluster.sampler"] = f"{why} Use torch, or another model."
     size = config.cluster.tensor_parallel
     if not splits(shape, size):

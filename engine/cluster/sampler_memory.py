@@ -50,15 +50,13 @@ def vllm_memory(
     """One vLLM sampler, on each of its `tensor_parallel` GPUs.
 
     Weights are split evenly. Keys and values of a token are 2 x layers x heads x head size numbers (Kwon et al.,
-    arXiv 2309.06180), and fewer where they are compressed (`ModelShape.latent`); heads are split too, with at least
-    one on each GPU, and what is compressed is not. The cache is sized for all `rows` at
+    arXiv 2309.06180); heads are split too, with at least one on each GPU. The cache is sized for all `rows` at
     once; a smaller one works, with some of them queued. Working memory is that of one forward pass and of three
     tensors of rows x vocabulary in float32; vLLM measures its own when it starts.
     """
     size = HALF if half else FLOAT
     kv_heads = max(1, shape.kv_heads // tensor_parallel)
-    numbers = shape.latent or 2 * kv_heads * shape.head_size
-    token = shape.layers * numbers * size
+    token = 2 * shape.layers * kv_heads * shape.head_size * size
     blocks = -(-context // VLLM_CPU_BLOCK)
     batch = VLLM_GPU_BATCH if gpu else max(context, VLLM_CPU_BATCH, rows)
     return SamplerMemory(

@@ -95,7 +95,7 @@ def _of_shape(found: ModelReport, shape: ModelShape) -> ModelReport:
         tied=shape.tied,
         bytes_of_files=sum(file.stat().st_size for file in files),
         read_in_parts=shape.in_parts,
-        vllm=unsupported_by_vllm(shape.architecture, shape.model_type),
+        vllm=unsupported_by_vllm(shape.architecture, shape.model_type, latent=shape.latent > 0),
     )
 
 

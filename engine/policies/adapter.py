@@ -41,13 +41,15 @@ def add_adapter(model: LanguageModel, lora: LoraSection, *, ranks: Mapping[str, 
         _check_layers(model, ranks)
         config = _peft_config(lora, sorted(ranks))
         config.rank_pattern = {re.escape(name): rank for name, rank in ranks.items() if rank != lora.rank}
+    around = _without_configuration(model)
     try:
-        inject_adapter_in_model(config, model, adapter_name=NAME)
+        inject_adapter_in_model(config, around, adapter_name=NAME)
     except ValueError as error:
         raise ModelError(
             f"model.lora.targets {lora.targets!r} does not fit {type(model).__name__}: {error}",
             remedy=_known_targets(model),
         ) from error
+    model.peft_config = around.peft_config
     for name, weight in model.named_parameters():
         if ".lora_A." in name and not weight.is_meta:
             weight.data.copy_(fresh_weight(name, weight))
@@ -58,6 +60,14 @@ def add_adapter(model: LanguageModel, lora: LoraSection, *, ranks: Mapping[str, 
             f"The head of {type(model).__name__} shares its weights with the embedding, so it cannot have an adapter.",
             remedy="Remove it from model.lora.targets; all-linear leaves it out.",
         )
+
+
+def _without_configuration(model: LanguageModel) -> nn.Module:
+    """A module that peft does not take for a model of transformers. Where it knows a model with merged experts, it
+    would adapt these in place of linear layers that have the names they had, such as those of shared experts."""
+    around = nn.Module()
+    around.add_module("model", model)
+    return around
 
 
 def _check_targets(model: LanguageModel, lora: LoraSection) -> None:

@@ -31,6 +31,7 @@ EMBEDDING = re.compile(r"(^|\.)(embed_tokens|wte|word_embeddings|embed_in|tok_em
 POSITIONS = re.compile(r"(^|\.)(wpe|embed_positions)\.weight$")
 TRANSPOSED = frozenset({"gpt2", "openai-gpt"})
 ROUTERS = ("gate", "router")  # beside the experts that they choose
+BUFFER = "e_score_correction_bias"  # of DeepSeek's routers: in the files, and not trained
 LAYER = re.compile(r"(^|\.)(layers|h|blocks)\.(\d+)\.")
 
 
@@ -170,7 +171,7 @@ def _stamp(file: Path) -> tuple[str, int, int]:
 @lru_cache(maxsize=64)
 def _read(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> ModelShape:
     config = json.loads(read_limited(folder / "config.json", MAX_CONFIG_BYTES))
-    found = {name: sizes for file in _weights(folder) for name, sizes in tensor_sizes(file)}
+    found = {name: sizes for file in _weights(folder) for name, sizes in tensor_sizes(file) if BUFFER not in name}
     sizes, tied = _sizes(config), _tied(config)
     named_in_files = bool(found)
     if not found:

@@ -18,8 +18,11 @@ FIXED_ATTENTION = re.compile(r"^class \w*Attention\w*\(nn\.Module\):", re.MULTIL
 OPEN_ATTENTION = ("ALL_ATTENTION_FUNCTIONS.get_interface(", "_supports_attention_backend = True")
 
 
-def unsupported_by_vllm(architecture: str, model_type: str) -> str:
-    """The reason; "" if vLLM runs the model, if that is unknown, or if vLLM is not installed."""
+def unsupported_by_vllm(architecture: str, model_type: str, *, latent: bool = False) -> str:
+    """The reason; "" if vLLM runs the model, if that is unknown, or if vLLM is not installed. `latent`: it has
+    compressed keys and values."""
+    if latent:
+        return f"vLLM cannot be given new weights of {architecture or 'a model with compressed keys and values'}."
     tables = _tables()
     if not tables or not architecture or architecture in _generating(tables):
         return ""

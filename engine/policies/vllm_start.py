@@ -135,16 +135,12 @@ def cpu_arguments(config: Any, *, rows: int, context_tokens: int, precision: str
 
 
 def cache_bytes_per_token(config: Any, precision: str) -> int:
-    """Bytes of the keys and values of one token in all layers, compressed or not; 0 if the configuration does not
-    say."""
+    """Bytes of the keys and values of one token in all layers; 0 if the configuration does not say."""
     text = config.get_text_config()
-    size = 2 if precision == "bfloat16" else 4
-    if latent := getattr(text, "kv_lora_rank", None):
-        return int(text.num_hidden_layers * (latent + text.qk_rope_head_dim) * size)
     layers, heads = getattr(text, "num_hidden_layers", 0), getattr(text, "num_attention_heads", 0)
     kv_heads = getattr(text, "num_key_value_heads", None) or heads
     width = getattr(text, "head_dim", None) or getattr(text, "hidden_size", 0) // max(heads, 1)
-    return int(2 * layers * kv_heads * width * size)
+    return int(2 * layers * kv_heads * width * (2 if precision == "bfloat16" else 4))
 
 
 def refusal(path: str, error: Exception) -> ModelError:

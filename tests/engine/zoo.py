@@ -34,6 +34,11 @@ ZOO: dict[str, tuple[str, dict[str, Any]]] = {
     "Mixture of experts": ("Qwen3Moe", {
         **SIZES, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16,
     }),
+    "DeepSeek V3": ("DeepseekV3", {  # compressed keys and values, and a shared expert beside the others
+        **SIZES, "num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_nope_head_dim": 8,
+        "qk_rope_head_dim": 8, "v_head_dim": 16, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1,
+        "topk_group": 1, "first_k_dense_replace": 1, "moe_intermediate_size": 16,
+    }),
 }  # fmt: skip
 FAMILIES = {  # of chat templates, where the name of the model is not that of one
     "Qwen2": "Qwen2.5",
@@ -41,6 +46,7 @@ FAMILIES = {  # of chat templates, where the name of the model is not that of on
     "Mistral": "Mistral v0.1",
     "GPT-2": "Qwen2.5",  # given to it: it has none
     "Mixture of experts": "Qwen3",
+    "DeepSeek V3": "Qwen2.5",
 }
 CLASSES = {"Gemma3Text": "Gemma3ForCausalLM", "GPT2": "GPT2LMHeadModel"}
 

@@ -129,7 +129,3 @@ def test_compressed_keys_and_values_take_less_cache(tmp_path: Path) -> None:
     held = sum(store.nbytes for store in (*sampler.cache.keys, *sampler.cache.values))
     shape = model_shape(str(tmp_path))
     assert torch_memory(shape, context=144, rows=rows).cache == held == 3 * 256 * 2 * (24 + 8) * 4
-    on_gpus = vllm_memory(shape, context=144, rows=rows, half=True, tensor_parallel=2, gpu=True)
-    assert on_gpus.sequence == 144 * 2 * (24 + 8) * 2
-    arguments = cpu_arguments(config, rows=rows, context_tokens=144, precision="bfloat16", share=0.5)
-    assert vllm_memory(shape, context=144, rows=rows, half=True).cache == arguments["kv_cache_memory_bytes"]

@@ -17,9 +17,10 @@ pytestmark = [pytest.mark.slow, needs_vllm]
 HEADS = 32  # the narrowest of vLLM's attention on a CPU
 REFUSED = "Qwen2, a window in its later layer"
 SAME_CLASSES = {"DeepSeek-R1-Distill", "SmolLM2"}  # of Qwen2 and Llama, with other templates
+NOT_OFFERED = {"DeepSeek V3"}  # with this sampler, see `unsupported_by_vllm`
 
 
-@pytest.mark.parametrize("name", sorted(ZOO.keys() - {REFUSED} - SAME_CLASSES))
+@pytest.mark.parametrize("name", sorted(ZOO.keys() - {REFUSED} - SAME_CLASSES - NOT_OFFERED))
 def test_vllm_scores_tokens_as_the_learner_before_and_after_new_weights(tmp_path: Path, name: str) -> None:
     """vLLM's own reload leaves experts of its CPU build unpacked: 5 nats off."""
     path = save_zoo_model(tmp_path, name, head_size=HEADS)
