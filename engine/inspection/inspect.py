@@ -12,7 +12,7 @@ from engine.errors import ModelError
 from engine.inspection.report import AdapterReport, MemoryReport, ModelReport, TemplateReport
 from engine.policies.adapter_files import AdapterFiles, misfits, read_adapter
 from engine.policies.attention_masks import attention_kinds
-from engine.policies.loading import load_tokenizer, stop_token_ids_of
+from engine.policies.loading import load_tokenizer, require_fused_attention, stop_token_ids_of
 from engine.policies.model_config import model_config
 from engine.policies.model_paths import check_model_path, split_path
 from engine.policies.model_shape import ModelShape, folder_of, model_shape
@@ -105,6 +105,7 @@ def _attention(path: str) -> list[str]:
     except (ValueError, OSError, KeyError) as error:
         first = str(error).strip().partition("\n")[0]
         raise ModelError(f"transformers does not know this model: {first}", remedy="Use another model.") from error
+    require_fused_attention(config)
     return attention_kinds(config)
 
 

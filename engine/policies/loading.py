@@ -29,7 +29,7 @@ def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tu
     tokenizer = load_tokenizer(path, chat_template=chat_template)
     with _loading(path):
         config = model_config(path)
-        _require_fused_attention(config)
+        require_fused_attention(config)
         model = AutoModelForCausalLM.from_pretrained(
             model_source(path),
             revision=model_revision(path),
@@ -45,7 +45,8 @@ def load_model(path: str, *, device: str = "cpu", chat_template: str = "") -> tu
     return model, tokenizer
 
 
-def _require_fused_attention(config: Any) -> None:
+def require_fused_attention(config: Any) -> None:
+    """`ModelError` for a model that transformers computes with its own attention only (gpt-oss, BLOOM, GPT-J)."""
     from transformers import AutoModelForCausalLM
 
     owner = AutoModelForCausalLM._model_mapping.get(type(config), None)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import GptOssConfig
 
 from engine.__main__ import main
 from engine.inspection.inspect import WAYS, inspect_model
-from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES
+from tests.engine.chat_templates import HIDES_THOUGHTS, TEMPLATES, tokenizer_of
 from tests.engine.zoo import FAMILIES, ZOO, save_zoo_model, zoo_model
 
 
@@ -29,6 +30,13 @@ def test_a_model_is_described_by_its_files_alone(tmp_path: Path, name: str) -> N
     hides_thoughts = FAMILIES.get(name, name) in HIDES_THOUGHTS
     assert found.template.hides_thoughts == hides_thoughts
     assert found.template.context == ("without_thoughts" if hides_thoughts else "full")
+
+
+def test_a_model_without_fused_attention_is_refused_before_its_weights_are_here(tmp_path: Path) -> None:
+    GptOssConfig(num_hidden_layers=2).save_pretrained(tmp_path)
+    tokenizer_of("Qwen2.5").save_pretrained(tmp_path)
+    (problem,) = inspect_model(str(tmp_path)).problems
+    assert problem.startswith("GptOssForCausalLM has no attention through PyTorch's scaled_dot_product_attention")
 
 
 def test_a_bundled_model_is_known_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
