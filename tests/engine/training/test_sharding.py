@@ -27,6 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
     "a head that is its embedding": {"tied": True, "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5}},
     "an adapter": {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}},
     "a moving average": {"optimizer": {"ema_decay": 0.9, "micro_batch_tokens": 60}},
+    "packs": {"optimizer": {"packing": True, "micro_batch_tokens": 60}},
     "activations computed twice": {"optimizer": {"gradient_checkpointing": True, "micro_batch_tokens": 60}},
 }
 
