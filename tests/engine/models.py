@@ -17,12 +17,15 @@ def words() -> Any:
     return learn_tokenizer(seed=5, episodes=200)  # which take a second, and 2,000 ten of each test process
 
 
-def small_model(seed: int = 0, *, width: int = 32, layers: int = 2, tied: bool = False) -> Qwen2ForCausalLM:
+def small_model(
+    seed: int = 0, *, width: int = 32, inner: int = 0, layers: int = 2, tied: bool = False
+) -> Qwen2ForCausalLM:
+    """`inner` is the width of the feed-forward, by default twice that of the model."""
     torch.manual_seed(seed)
     config = Qwen2Config(
         vocab_size=len(words()),
         hidden_size=width,
-        intermediate_size=2 * width,
+        intermediate_size=inner or 2 * width,
         num_hidden_layers=layers,
         num_attention_heads=2,
         num_key_value_heads=1,

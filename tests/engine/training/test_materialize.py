@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]], int]:
     """Folder, what both processes found, and the bytes of the wide model: one start for all tests."""
     folder = tmp_path_factory.mktemp("filled")
-    tied, odd = small_model(tied=True), small_model(width=34)
+    tied, odd = small_model(tied=True), small_model(inner=65)
     models = {"plain": small_model(), "twice": tied, "tied": tied, "odd": odd}
     for name, model in models.items():
         model.save_pretrained(folder / name)
