@@ -10,8 +10,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from engine.__main__ import main
+from engine.errors import ModelError
+from engine.policies.loading import load_model
 from engine.training.session import EXIT_FAILED, train
-from tests.engine.models import save_small_model
+from tests.engine.models import save_small_model, words
 from tests.engine.training.test_runs import events_of, run_config
 
 MESSAGE = "The policy's logits are not finite (NaN or infinite)"
@@ -19,11 +21,23 @@ MESSAGE = "The policy's logits are not finite (NaN or infinite)"
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    path = save_small_model(tmp_path / "model")
+    """Of one token's embedding, which is in every prompt and not in what a model is tried with when it is loaded."""
+    return model_with_nan(
+        tmp_path / "model", "model.embed_tokens.weight", words().convert_tokens_to_ids("<|im_start|>")
+    )
+
+
+def model_with_nan(folder: Path, weight: str, index: int) -> Path:
+    path = save_small_model(folder)
     weights = load_file(path / "model.safetensors")
-    weights["model.norm.weight"][0] = torch.nan
+    weights[weight][index] = torch.nan
     save_file(weights, path / "model.safetensors", metadata={"format": "pt"})
     return path
+
+
+def test_it_is_refused_when_it_is_loaded_if_it_computes_nothing_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="logits are not finite"):
+        load_model(str(model_with_nan(tmp_path, "model.norm.weight", 0)))
 
 
 def test_a_run_that_starts_with_it_fails_and_says_so(broken: Path, tmp_path: Path) -> None:
