@@ -1,4 +1,4 @@
-"""Whether a model computes here what it computes in transformers' own forward pass, tried with the weights it has.
+"""Whether a model computes here what it computes in transformers' own forward pass, checked with the weights it has.
 
 Masks, positions, caches and attention functions are handed to the layers of a model, and some ignore one of them
 without an error: sampling or training would use other probabilities than the model's.
@@ -79,7 +79,7 @@ def check_packs(model: Any) -> None:
     packed = packed_hidden(body, torch.cat(sequences), layout(lengths, positions)).split(lengths.tolist())
     for sequence, found in zip(sequences, packed, strict=True):
         alone = run_body(body, input_ids=sequence[None], use_cache=False).last_hidden_state[0]  # (T, D)
-        if not _relative(found, alone) < MOST_RELATIVE:
+        if _relative(found, alone) > MOST_RELATIVE:  # NaN has an error of its own, when something is sampled
             raise ModelError(
                 f"{type(model).__name__} cannot be trained on packs: its sequences do not stay separate in them.",
                 remedy="Set optimizer.packing to false.",

@@ -21,7 +21,7 @@ MESSAGE = "The policy's logits are not finite (NaN or infinite)"
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """Of one token's embedding, which is in every prompt and not in what a model is tried with when it is loaded."""
+    """Of one token's embedding, which is in every prompt and not in the check when a model is loaded."""
     return model_with_nan(
         tmp_path / "model", "model.embed_tokens.weight", words().convert_tokens_to_ids("<|im_start|>")
     )

@@ -1,9 +1,9 @@
-// Schedules drawings of a page: one at a time, begun at once. A request during a drawing waits for the next frame, and an
-// update of live data until the page has rested for as long as the drawing took: updates that come faster than they can
-// be drawn leave half of the time to the reader's clicks and to scripts that are still loading. A hidden tab draws
-// nothing.
+// Schedules drawings of a page: one at a time, begun at once. A request during a drawing waits for the next frame.
+// Updates of live data are throttled: after a drawing they wait for as long as it took, so that updates which come faster
+// than they can be drawn leave half of the time to the reader's clicks and to scripts that are still loading. A hidden
+// tab draws nothing.
 
-const LONGEST_REST = 1000; // milliseconds; a drawing may have waited for the network
+const LONGEST_PAUSE = 1000; // milliseconds; a drawing may have waited for the network
 
 /**
  * Two functions that request `draw()`, which may be asynchronous: `request` for what the reader did, `update` for live
@@ -16,7 +16,7 @@ export function oneAtATime(draw, drawn = () => {}) {
   let requested = false;
   let updated = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let rest;
+  let pause;
 
   function request() {
     requested = true;
@@ -29,11 +29,11 @@ export function oneAtATime(draw, drawn = () => {}) {
   }
 
   function schedule() {
-    const isDue = requested || (updated && rest === undefined);
+    const isDue = requested || (updated && pause === undefined);
     if (!isDue || inProgress || document.hidden) return;
     inProgress = true;
-    clearTimeout(rest);
-    rest = undefined;
+    clearTimeout(pause);
+    pause = undefined;
     queueMicrotask(begin);
   }
 
@@ -46,14 +46,14 @@ export function oneAtATime(draw, drawn = () => {}) {
       requestAnimationFrame(() => {
         drawn();
         inProgress = false;
-        rest = setTimeout(rested, Math.min(performance.now() - began, LONGEST_REST));
+        pause = setTimeout(resume, Math.min(performance.now() - began, LONGEST_PAUSE));
         schedule();
       });
     }
   }
 
-  function rested() {
-    rest = undefined;
+  function resume() {
+    pause = undefined;
     schedule();
   }
 

@@ -18,6 +18,7 @@ from tests.engine.cluster.memory_shapes import decoder
 from tests.engine.saved_bytes import saved_by_layers
 from tests.engine.zoo import ZOO, zoo_model
 
+LOW_RANK = {"DeepSeek V3"}  # the low-rank parts of attention are not planned: few numbers beside those of many heads
 OF_HEADS = {f"model.layers.0.self_attn.{name}_norm.weight": (2,) for name in ("q", "k")}
 AROUND = {f"model.layers.0.{name}_feedforward_layernorm.weight": (4,) for name in ("pre", "post")}
 
@@ -114,10 +115,8 @@ def test_weights_with_other_names_are_taken_for_those_of_a_plain_decoder() -> No
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", sorted(ZOO.keys() - LOW_RANK))
 def test_layers_save_what_the_plan_says_to_the_byte(tmp_path: Path, name: str, half: bool) -> None:
-    if name == "DeepSeek V3":
-        pytest.skip("the low-rank parts of its attention are not planned: few numbers beside those of its many heads")
     found, planned = found_and_planned(tmp_path, name, length=8, half=half)  # no longer than any window
     assert found == planned
 
