@@ -74,6 +74,12 @@ PARTS = (
         shown=("update_without_step_of_all_logits", "update_without_step_of_sampled_logits", "update_of_all_logits"),
     ),
     Part(
+        title="attention of packs, 0.5B",
+        command=["benchmarks.gpu.packed_attention"],
+        share=0.05,
+        shown=("padded_seconds", "without_padding_seconds", "padded_of_without_padding", "largest_difference"),
+    ),
+    Part(
         title="sampling, 0.5B, vLLM",
         command=["benchmarks.gpu.sampler", "--samplers", "vllm", "bare"],
         share=0.3,

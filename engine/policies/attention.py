@@ -13,6 +13,7 @@ from torch import Tensor
 
 from engine.errors import ModelError
 from engine.policies.attention_masks import attention_kinds
+from engine.policies.varlen_attention import varlen_attention, varlen_can_attend
 
 if TYPE_CHECKING:
     from engine.policies.packing import Layout
@@ -53,6 +54,15 @@ def attention(
             remedy="Set optimizer.packing to false.",
         )
     window = options.pop("sliding_window", None)
+    if not options.get("softcap") and varlen_can_attend(query, key, value, window):
+        return varlen_attention(query, key, value, pack, scaling=options.get("scaling"), window=window), None
+    return padded_attention(module, query, key, value, pack, window, **options), None
+
+
+def padded_attention(
+    module: Any, query: Tensor, key: Tensor, value: Tensor, pack: Layout, window: int | None, **options: Any
+) -> Tensor:
+    """Attention of a pack in padded rows: (1, N, heads, size)."""
     options["is_causal"] = True
     found = query.new_zeros(query.shape[2], query.shape[1], value.shape[3])  # (N, heads, size)
     for indices in pack.groups:
@@ -61,7 +71,7 @@ def attention(
         output, _ = _attend(module, rows[0], rows[1], rows[2], within, **options)  # (S, L, heads, size)
         real = indices >= 0
         found = found.index_put((indices[real],), output[real].to(found.dtype))
-    return found[None], None
+    return found[None]
 
 
 def _attend(

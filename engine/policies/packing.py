@@ -1,7 +1,8 @@
 """Packed sequences: sequences of different lengths concatenated, with attention within each of them.
 
-Everything that works token by token runs on real tokens only. Attention alone arranges them in padded rows again, so
-that the fused causal kernels can be used and no mask is built.
+Everything that works token by token runs on real tokens only. So does attention where PyTorch has a kernel for that;
+elsewhere attention alone arranges them in padded rows again, so that the fused causal kernels can be used and no mask
+is built.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ class Layout:
 
     positions: Tensor  # (N,) from 0 in each sequence
     groups: tuple[Tensor, ...]  # (S, L) each: indices of a sequence's tokens in the pack, -1 on padding
+    bounds: Tensor  # (S + 1,) int32: where each sequence begins, and the end of the last
+    longest: int  # tokens
 
 
 def layout(lengths: Tensor, positions: Tensor) -> Layout:
@@ -40,7 +43,9 @@ def layout(lengths: Tensor, positions: Tensor) -> Layout:
         columns = torch.arange(int(lengths[rows[0]]))
         index = starts[rows][:, None] + columns
         indices.append(torch.where(columns < lengths[rows][:, None], index, -1).to(positions.device))
-    return Layout(positions=positions, groups=tuple(indices))
+    ends = lengths.cumsum(0, dtype=torch.int32)
+    bounds = torch.cat([ends.new_zeros(1), ends]).to(positions.device)
+    return Layout(positions=positions, groups=tuple(indices), bounds=bounds, longest=int(lengths.max()))
 
 
 def allow_packing(model: Any) -> None:

@@ -250,6 +250,15 @@ def test_the_update_is_compared_with_a_bare_pass_of_transformers(printed_here: C
     assert min(found["shares"][kind] for kind in ("matrix products", "optimizer")) > 0.01
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU has the kernel without padding")
+def test_attention_of_packs_is_measured_in_padded_rows_where_there_is_no_kernel(
+    printed_here: Callable[..., dict[str, Any]],
+) -> None:
+    found = printed_here("benchmarks.gpu.packed_attention")
+    assert found["tokens"] >= 4096 and 1 < found["padding"] <= 1.25
+    assert found["padded_seconds"] > 0 and "without_padding_seconds" not in found
+
+
 @pytest.mark.slow
 def test_rounding_once_and_at_each_step_is_compared_for_equal_samples(
     printed_here: Callable[..., dict[str, Any]],
