@@ -117,10 +117,9 @@ def learner_memory(
       sharded.
     - A critic is a second body with its moments, and a head. It is updated before the policy, so the two never have
       gradients at the same time.
-    - On a GPU, AdamW works on all weights at once and needs 4 bytes more for each ("foreach" of `torch.optim.AdamW`).
-      On a CPU it takes one weight after the other, with the square root of its second moment and that over the bias
-      correction: twice the largest. With moments in 8 bits it needs nothing more on a GPU, and on a CPU 5 float32 of
-      each number of the largest: both moments, the gradient, and the second one's root before and after its correction.
+    - AdamW's fused kernel needs nothing more. With moments in 8 bits it needs nothing on a GPU, and on a CPU 5 float32
+      of each number of the largest weight: both moments, the gradient, and the second one's root before and after its
+      correction.
     - While the gradients of `loss_terms` are decomposed, the sum of each is held, and one that is added
       (`engine.diagnostics.gradients`).
     - Where the embedding is the head, its gradient from the one is added to that from the other.
@@ -213,7 +212,7 @@ def learner_memory(
         critic=of_critic + critic_moments if critic else 0,
         activations=max(saved_by_autograd, FLOAT * count(shape.embedding.values()) if shape.tied and not added else 0),
         gathered=gathered_bytes(shape, added, activations=saved_by_autograd, half=half) if learners > 1 else 0,
-        stepping=_stepping(part(trained), largest_part(trained), eight_bit=eight_bit, gpu=gpu),
+        stepping=5 * largest_part(trained) if eight_bit and not gpu else 0,
         loading=process
         + (of_all + own_reference + (of_critic if critic else 0) if several else everything + whole_ones),
         process=process,
@@ -230,12 +229,6 @@ def learner_memory(
 def moment_bytes(numbers: int) -> int:
     """Of both moments of a tensor, in 8 bits if it is large enough."""
     return MOMENTS * (numbers + FLOAT * -(-numbers // BLOCK) if numbers >= LEAST else FLOAT * numbers)
-
-
-def _stepping(weights: int, largest: int, *, eight_bit: bool, gpu: bool) -> int:
-    if eight_bit:
-        return 0 if gpu else 5 * largest
-    return weights if gpu else 2 * largest
 
 
 def shard(size: Sizes, learners: int) -> int:

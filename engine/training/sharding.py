@@ -162,7 +162,8 @@ def _shard(module: nn.Module, whole: set[nn.Parameter] | None = None, compute_in
 
 def _squares(gradients: Sequence[Tensor], *, like: Sequence[Tensor]) -> Tensor:
     device = like[0].device if like else torch.device("cpu")
-    return sum((gradient.square().sum() for gradient in gradients), torch.zeros((), device=device))
+    norms = (torch.linalg.vector_norm(gradient) for gradient in gradients)  # takes no copy of a gradient
+    return sum((norm.square() for norm in norms), torch.zeros((), device=device))
 
 
 def scattered(whole: Tensor | StoredTensor, like: Tensor) -> Tensor:
