@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -106,8 +107,10 @@ class LinearScores(torch.autograd.Function):
 
 
 def _chunks(tokens: int, vocabulary: int) -> list[slice]:
+    """A shorter one comes first: the logits of the last are not computed again."""
     most = max(1, LOGITS_AT_ONCE // vocabulary)
-    return [slice(first, first + most) for first in range(0, tokens, most)]
+    edges = [0, *range(tokens % most or most, tokens + 1, most)]
+    return [slice(*pair) for pair in pairwise(edges)]
 
 
 def _logits(hidden: Tensor, weight: Tensor, bias: Tensor | None, scale: LogitScale) -> Tensor:

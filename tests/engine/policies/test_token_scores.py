@@ -80,7 +80,7 @@ def test_chunks_have_the_scores_and_gradients_of_all_tokens_at_once(
 @pytest.mark.slow
 @pytest.mark.skipif(bool(missing_compiler("cpu")), reason="needs a C++ compiler")
 def test_compiled_they_are_the_same_within_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """64 tokens 7 at a time, so that the last chunk has one; a soft cap is the longest way through the gradient."""
+    """64 tokens 7 at a time, so that one chunk has one; a soft cap is the longest way through the gradient."""
     for loss, cap in (("of both", 2.0), ("of log-probabilities", None)):
         model = Head(final_logit_softcapping=cap)
         eager = scored(model, loss, at_once=7, monkeypatch=monkeypatch)
@@ -90,6 +90,18 @@ def test_compiled_they_are_the_same_within_rounding(monkeypatch: pytest.MonkeyPa
             torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-5)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] > 0
     assert not torch._dynamo.utils.counters["graph_break"]
+
+
+def test_all_logits_but_those_of_a_whole_chunk_are_computed_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed, logits_of = [], linear_scores._logits
+
+    def counted(hidden: Tensor, *more: Any) -> Tensor:
+        computed.append(len(hidden))
+        return logits_of(hidden, *more)
+
+    monkeypatch.setattr(linear_scores, "_logits", counted)
+    scored(Head(), "of both", at_once=30, monkeypatch=monkeypatch)  # of 64 tokens
+    assert computed == [4, 30, 30, 30, 4]
 
 
 def test_the_gradients_are_those_of_finite_differences(monkeypatch: pytest.MonkeyPatch) -> None:
