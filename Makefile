@@ -30,7 +30,7 @@ style:
 	$(VENV)/ruff format --check .
 
 types:
-	$(VENV)/mypy engine webapp workers client/starboard_client
+	$(VENV)/mypy engine webapp workers client/starboard_client benchmarks
 	PYTHONPATH=client $(VENV)/lint-imports
 
 unit:

@@ -63,7 +63,7 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = browser.new_context(base_url=origin, viewport={"width": 1440, "height": 900})
         context.add_init_script(WATCH)
-        context.add_cookies([{**cookie, "url": origin}])
+        context.add_cookies([{"name": cookie["name"], "value": cookie["value"], "url": origin}])
         compare = f"/compare/?runs={','.join(runs)}&metrics={','.join(names[:CHARTS])}"
         page, charts = context.new_page(), "#compare-charts"
         result = {

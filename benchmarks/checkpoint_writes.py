@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def measure(folder: Path, shape: dict[str, Any], *, rank: int, learners: int) -> dict[str, Any]:
     """Bytes, and seconds of each part."""
-    import torch.multiprocessing as processes
+    from torch.multiprocessing.spawn import spawn
 
     from engine.training.checkpoint import load_learner
     from engine.training.checkpoint_folder import is_valid
@@ -70,7 +70,7 @@ def measure(folder: Path, shape: dict[str, Any], *, rank: int, learners: int) ->
     if learners == 1:
         written = write_both_ways(config, folder / "checkpoints", Alone())
     else:
-        processes.spawn(write_one_part, args=(learners, config.model_dump_json(), folder), nprocs=learners)
+        spawn(write_one_part, args=(learners, config.model_dump_json(), folder), nprocs=learners)
         written = json.loads((folder / "written.json").read_text())
     gc.collect()
     found = folder / "checkpoints/step_2"

@@ -59,7 +59,12 @@ def main() -> int:
         browser.close()
     shutil.rmtree(scratch, ignore_errors=True)
     to_the_browser = {"heard_p50_ms": pick(heard, 0.5), "heard_p95_ms": pick(heard, 0.95)}
-    result = {"steps": len(drawn), "p50_ms": pick(drawn, 0.5), "p95_ms": pick(drawn, 0.95), **to_the_browser}
+    result: dict[str, Any] = {
+        "steps": len(drawn),
+        "p50_ms": pick(drawn, 0.5),
+        "p95_ms": pick(drawn, 0.95),
+        **to_the_browser,
+    }
     result["shown_on_the_page"] = shown
     sys.stdout.write(json.dumps({"benchmark": "event_to_pixel", **result}) + "\n")
     return 0

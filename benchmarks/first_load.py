@@ -73,7 +73,7 @@ class Tracker(NamedTuple):
     path: str
     first: str
     all: str
-    count: int
+    elements: int
     cookies: tuple[dict[str, str], ...] = ()
 
 
@@ -103,7 +103,9 @@ def open_twice(browser: Browser, tracker: Tracker) -> dict[str, dict[str, float]
     """Cold, then warm, in one new browser context."""
     context = browser.new_context(base_url=tracker.origin, viewport={"width": 1440, "height": 900})
     context.add_init_script(WATCH)
-    context.add_cookies([{**cookie, "url": tracker.origin} for cookie in tracker.cookies])
+    context.add_cookies(
+        [{"name": one["name"], "value": one["value"], "url": tracker.origin} for one in tracker.cookies]
+    )
     try:
         return {"cold": opened(context.new_page(), tracker), "warm": opened(context.new_page(), tracker)}
     finally:
@@ -115,7 +117,7 @@ def opened(page: Page, tracker: Tracker) -> dict[str, float]:
     received = slow_network(session)
     page.goto(tracker.path, wait_until="commit")
     page.wait_for_function("() => window.timesOf", timeout=WAIT_MS)
-    watched = f"{json.dumps(tracker.first)}, {json.dumps(tracker.all)}, {tracker.count}"
+    watched = f"{json.dumps(tracker.first)}, {json.dumps(tracker.all)}, {tracker.elements}"
     page.evaluate(f"void timesOf({watched}).then((times) => {{ window.times = times; }})")
     times = page.wait_for_function("() => window.times", timeout=WAIT_MS).json_value()
     page.close()

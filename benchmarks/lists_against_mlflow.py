@@ -63,7 +63,7 @@ class View(NamedTuple):
 
     address: str
     selector: str
-    count: int
+    elements: int
 
 
 class Tool(NamedTuple):
@@ -171,12 +171,12 @@ def drawn(context: BrowserContext, view: View) -> float:
     page = context.new_page()
     page.goto(view.address, wait_until="commit")
     page.wait_for_function("() => window.timesOf", timeout=WAIT_MS)
-    watched = f"{json.dumps(view.selector)}, {json.dumps(view.selector)}, {view.count}"
+    watched = f"{json.dumps(view.selector)}, {json.dumps(view.selector)}, {view.elements}"
     page.evaluate(f"void timesOf({watched}).then((times) => {{ window.times = times; }})")
     try:
         times = page.wait_for_function("() => window.times", timeout=WAIT_MS).json_value()
     except TimeoutError:
-        raise SystemExit(f"{page.url[:200]} has not drawn {view.count} times {view.selector}") from None
+        raise SystemExit(f"{page.url[:200]} has not drawn {view.elements} times {view.selector}") from None
     page.close()
     return float(times["all"])
 
@@ -237,7 +237,7 @@ def with_curves() -> list[str]:
 
     runs = list(Run.objects.order_by("-created_at")[:COMPARED])
     for run in runs:
-        last = MetricName.objects.get(run=run, name=CURVE).last
+        last = MetricName.objects.get(run=run, name=CURVE).last or 0.0
         StepMetrics.objects.bulk_create(
             (
                 StepMetrics(
@@ -266,7 +266,7 @@ def as_rows() -> Iterator[Row]:
 
     metrics: dict[Any, dict[str, float]] = {}
     for pk, name, last in MetricName.objects.values_list("run_id", "name", "last").iterator():
-        metrics.setdefault(pk, {})[name] = last
+        metrics.setdefault(pk, {})[name] = last or 0.0
     for pk, *values in Entry.objects.values_list("run_id", *MEASURES).iterator():
         metrics[pk] |= dict(zip((f"board/{name}" for name in MEASURES), values, strict=True))
     oldest_first = Run.objects.order_by("created_at").only("pk", "name", "preset", "config", "step")

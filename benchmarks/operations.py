@@ -10,6 +10,7 @@ out. The head is counted for tokens that have a log-probability, since the learn
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from engine.policies.assumed_weights import gated_decoder
 from engine.policies.model_shape import ModelShape
@@ -40,7 +41,7 @@ def head_operations(shape: ModelShape, scored: float) -> float:
 def qwen2(sizes: Mapping[str, int | float | bool]) -> ModelShape:
     """The shape of a Qwen2 from the sizes in its config.json."""
     heads, hidden = int(sizes["num_attention_heads"]), int(sizes["hidden_size"])
-    found = {
+    found: dict[str, Any] = {
         "hidden": hidden,
         "layers": int(sizes["num_hidden_layers"]),
         "heads": heads,

@@ -52,7 +52,7 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = browser.new_context(base_url=origin)
         context.add_init_script(WATCH)
-        context.add_cookies([{**cookie, "url": origin}])
+        context.add_cookies([{"name": cookie["name"], "value": cookie["value"], "url": origin}])
         addresses = {name: f"/runs/{row.run_id}/trajectories/{row.pk}/#by=entropy" for name, row in rows.items()}
         milliseconds = {name: opening(context.new_page(), address) for name, address in addresses.items()}
         browser.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from benchmarks.environments import players
@@ -142,8 +143,8 @@ PROBLEMS: tuple[Pair, ...] = (
         Pair(
             name=f"Lake {size}x{size}",
             library="gymnasium",
-            ours=lambda size=size: players.OurProblems("lake", size, 0.8),
-            theirs=lambda size=size: players.GymnasiumLakes(size, 0.8),
+            ours=partial(players.OurProblems, "lake", size, 0.8),
+            theirs=partial(players.GymnasiumLakes, size, 0.8),
             theirs_here=True,
         )
         for size in (4, 8)
@@ -152,8 +153,8 @@ PROBLEMS: tuple[Pair, ...] = (
         Pair(
             name=f"Sokoban {size}x{size}, boxes: {boxes}",
             library="gym-sokoban",
-            ours=lambda size=size, boxes=boxes, depth=depth: players.OurProblems("sokoban", size, size, boxes, depth),
-            theirs=lambda size=size, boxes=boxes: players.GymSokobanRooms(size, boxes),
+            ours=partial(players.OurProblems, "sokoban", size, size, boxes, depth),
+            theirs=partial(players.GymSokobanRooms, size, boxes),
             more="ours has a shortest solution",
         )
         for size, boxes, depth in ((6, 1, 10), (7, 2, 16), (10, 3, 30))

@@ -47,9 +47,12 @@ class Gymnasium:
     def __init__(self, env_id: str, *, text: bool, new_map: float = 0.0, **options: Any) -> None:
         import gymnasium
 
-        self.make = lambda **more: gymnasium.make(
-            env_id, disable_env_checker=True, **({"render_mode": "ansi"} if text else {}), **options, **more
-        )
+        shown: dict[str, Any] = {"render_mode": "ansi"} if text else {}
+
+        def make(**more: Any) -> Any:
+            return gymnasium.make(env_id, disable_env_checker=True, **shown, **options, **more)
+
+        self.make = make
         self.text = text
         self.new_map = new_map
         self.environment = self.make()
@@ -134,7 +137,7 @@ class MagicCube:
     def __init__(self) -> None:
         import magiccube
 
-        self.new = lambda: magiccube.Cube(2)
+        self.new: Callable[[], Any] = lambda: magiccube.Cube(2)
         self.cube = self.new()
         self.random = random.Random(1)
         self.turn = "U"

@@ -18,8 +18,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -68,17 +69,15 @@ def main() -> int:
         for name, environment in COMPUTING.items():
             config = EnvironmentConfig.model_validate({**environment, "max_turns": TURNS})
             ways = {
-                "in turn": lambda first, config=config: played(config, first),
-                "4 threads": lambda first, config=config: played(config, first, workers=4),
-                f"{PROCESSES} processes": lambda first, config=config: played_in_processes(processes, config, first),
+                "in turn": partial(played, config),
+                "4 threads": partial(played, config, workers=4),
+                f"{PROCESSES} processes": partial(played_in_processes, processes, config),
             }
             result[name] = compared(ways, options.rounds)
     with served_lake() as url:
         config = EnvironmentConfig.model_validate({"kind": "http", "parameters": {"url": url}, "max_turns": TURNS})
         waiting = {
-            ("in turn" if workers == 0 else f"{workers} threads"): lambda first, workers=workers: played(
-                config, first, workers=workers
-            )
+            ("in turn" if workers == 0 else f"{workers} threads"): partial(played, config, workers=workers)
             for workers in (0, 4, 16, 64)
         }
         result["HTTP, 20 ms a step"] = compared(waiting, options.rounds)
@@ -88,7 +87,7 @@ def main() -> int:
     return 0
 
 
-def compared(ways: dict[str, Callable[[int], Taken]], rounds: int) -> dict[str, dict[str, float]]:
+def compared(ways: Mapping[str, Callable[[int], Taken]], rounds: int) -> dict[str, dict[str, float]]:
     """Median seconds of each way, and how many times as fast as the first it was in the same round."""
     taken: dict[str, list[Taken]] = {way: [] for way in ways}
     for way in ways.values():

@@ -130,8 +130,8 @@ def measured(points: list[Point], scratch: Path, *, repeats: int) -> Iterator[tu
         backend.close()
 
 
-def warned(said: str, **_: object) -> None:
-    sys.stderr.write(f"{said}\n")
+def warned(message: str, **_: object) -> None:
+    sys.stderr.write(f"{message}\n")
 
 
 def ignored(said: str) -> None:

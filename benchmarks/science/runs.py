@@ -31,7 +31,8 @@ def directory_of(config: RunConfig, root: Path) -> Path:
 def differences(config: RunConfig) -> dict[str, Any]:
     """From the defaults, with the kind of each section that differs: by itself a kind is the default of its class."""
     whole = config.model_dump(mode="json", exclude={"preset", "description"})
-    return _with_kinds(config.model_dump(mode="json", exclude_defaults=True, exclude={"preset", "description"}), whole)
+    changed = config.model_dump(mode="json", exclude_defaults=True, exclude={"preset", "description"})
+    return dict(_with_kinds(changed, whole))
 
 
 def _with_kinds(differing: Any, whole: Any) -> Any:
