@@ -80,7 +80,7 @@ def test_launching_works_while_the_broker_is_down(
     began = time.monotonic()
     with django_capture_on_commit_callbacks(execute=True):
         run = services.submit_run(owner=None, config=RunConfig())
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 2  # the seconds after which a connection is given up
     assert Run.objects.get(pk=run.pk).state == "queued"
     assert not services.enqueue(run.pk)
 

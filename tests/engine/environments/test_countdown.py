@@ -74,10 +74,10 @@ def test_what_is_no_arithmetic_has_no_value(text: str) -> None:
 
 
 def test_no_text_takes_long() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("9**9**9**9", "9" * 200, "(" * 200, "-" * 200, "9*" * 99 + "9", "1" * 1_000_000):
         evaluate(text)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_two_numbers_make_six_values() -> None:
