@@ -58,12 +58,19 @@ class WarmProcess:
         return self.returncode
 
 
-def start(arguments: Sequence[str], *, env: dict[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> WarmProcess:
-    """`python` with these arguments, in the repository; no input."""
+def start(
+    arguments: Sequence[str],
+    *,
+    env: dict[str, str],
+    stdout: IO[bytes],
+    stderr: IO[bytes] | None = None,
+    stdin: IO[bytes] | None = None,
+) -> WarmProcess:
+    """`python` with these arguments, in the repository; without input, and with the error output of this process."""
     reader, writer = os.pipe()
     request = {"arguments": list(arguments), "environment": env, "directory": str(REPOSITORY)}
     with Path(os.devnull).open("rb") as nothing:
-        descriptors = [nothing.fileno(), stdout.fileno(), stderr.fileno(), writer]
+        descriptors = [(stdin or nothing).fileno(), stdout.fileno(), stderr.fileno() if stderr else 2, writer]
         socket.send_fds(_template(), [json.dumps(request).encode()], descriptors)
     os.close(writer)
     report = os.fdopen(reader, "rb", buffering=0)
