@@ -55,3 +55,8 @@ def test_it_can_be_waited_for_and_killed(tmp_path: Path) -> None:
     other.terminate()
     assert other.wait(30) == other.poll() == -signal.SIGTERM
     assert not Path(f"/proc/{one.pid}").exists()
+
+
+def test_a_library_to_preload_is_given_to_the_loader(script: str) -> None:
+    said = warm_python.run([script], env={"LD_PRELOAD": "/no/library.so"}, timeout=60).stderr
+    assert "/no/library.so" in said and "cannot be preloaded" in said

@@ -58,6 +58,9 @@ class WarmProcess:
         return self.returncode
 
 
+Process = WarmProcess | subprocess.Popen[bytes]
+
+
 def start(
     arguments: Sequence[str],
     *,
@@ -65,8 +68,13 @@ def start(
     stdout: IO[bytes],
     stderr: IO[bytes] | None = None,
     stdin: IO[bytes] | None = None,
-) -> WarmProcess:
+) -> Process:
     """`python` with these arguments, in the repository; without input, and with the error output of this process."""
+    if "LD_PRELOAD" in env:  # which is read when a program is executed
+        command = [sys.executable, *arguments]
+        return subprocess.Popen(
+            command, cwd=REPOSITORY, env=env, stdin=stdin or subprocess.DEVNULL, stdout=stdout, stderr=stderr
+        )
     reader, writer = os.pipe()
     request = {"arguments": list(arguments), "environment": env, "directory": str(REPOSITORY)}
     with Path(os.devnull).open("rb") as nothing:

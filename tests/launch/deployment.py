@@ -21,11 +21,10 @@ from tests import warm_python
 from tests.launch.empty_database import put_empty_database
 from tests.launch.installation import REPOSITORY, free_port
 from tests.launch.questions import Questions
-from tests.warm_python import WarmProcess
+from tests.warm_python import Process
 from workers.launch.redis_server import find_server
 
 PATIENCE = 90.0
-Process = subprocess.Popen[bytes] | WarmProcess
 INHERITED = ("REDIS_URL", "DATABASE_URL", "RUNS_DIR", "DJANGO_SETTINGS_MODULE")
 
 

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 
 from tests import warm_python
-from tests.warm_python import REPOSITORY, WarmProcess
+from tests.warm_python import REPOSITORY, Process
 
 
 class Questions:
@@ -26,7 +26,7 @@ class Questions:
         answers, answered = os.pipe()
         self._questions, self._answers = os.fdopen(questions, "w"), os.fdopen(answers)
         with os.fdopen(asked, "rb") as stdin, os.fdopen(answered, "wb") as stdout:
-            self._process: subprocess.Popen[bytes] | WarmProcess
+            self._process: Process
             if code == REPOSITORY:
                 self._process = warm_python.start([__file__], env=environment, stdin=stdin, stdout=stdout)
             else:
