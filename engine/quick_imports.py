@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,13 @@ def quick_imports() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        atexit.register(gc.unfreeze)  # libraries in C++ take what is left at exit for leaks, and print it
+        atexit.register(_unfreeze_for_libraries)
         if enabled:
             gc.enable()
+
+
+def _unfreeze_for_libraries() -> None:
+    """Python collects at exit too, which takes a second. But libraries in C++ that come with torch take what is left
+    then for leaks, and print it."""
+    if "torch" in sys.modules:
+        gc.unfreeze()

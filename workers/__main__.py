@@ -5,11 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from django.conf import settings
+from engine.quick_imports import quick_imports
 
-from webapp.security.private_files import keep_private
-from workers.app import app
-from workers.stacks import write_stacks_on_signal
+with quick_imports():
+    from django.conf import settings
+
+    from webapp.security.private_files import keep_private
+    from workers.app import app
+    from workers.stacks import write_stacks_on_signal
+
+    app.loader.import_default_modules()
 
 # Workers of one installation coordinate through rows and leases, not through each other.
 OPTIONS = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]

@@ -13,6 +13,8 @@ from django.conf import settings
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+# a worker would import every page and the whole REST API, and ignore what Django's checks say
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 SUPERVISE = "workers.supervise_run"
 ADOPT = "workers.adopt_unsupervised_runs"

@@ -17,9 +17,11 @@ from websockets.sync import client as websockets
 from websockets.typing import Origin
 
 from engine.config import RunConfig
+from tests import warm_python
 from tests.launch.empty_database import put_empty_database
 from tests.launch.installation import REPOSITORY, free_port
 from tests.launch.questions import Questions
+from tests.warm_python import Process
 from workers.launch.redis_server import find_server
 
 PATIENCE = 90.0
@@ -40,7 +42,7 @@ class Deployment:
     def __init__(self, directory: Path, database: str = "", **variables: str) -> None:
         self.directory = directory
         self.code = REPOSITORY  # what is started from now on runs it
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes: list[Process] = []
         self.questions: Questions | None = None
         self.redis_port, password = free_port(), secrets.token_hex(8)
         self.redis_password = password
@@ -62,19 +64,22 @@ class Deployment:
             process.wait()
         self.end_engines()
 
-    def start(self, name: str, *command: str, **variables: str) -> subprocess.Popen[bytes]:
+    def start(self, name: str, *command: str, **variables: str) -> Process:
+        environment = {**self.environment, **variables}
+        process: Process
         with self.log(name).open("ab") as log:
-            process = subprocess.Popen(
-                list(command), cwd=self.code, env={**self.environment, **variables}, stdout=log, stderr=log
-            )
+            if command[0] == sys.executable and self.code == REPOSITORY:
+                process = warm_python.start(command[1:], env=environment, stdout=log, stderr=log)
+            else:
+                process = subprocess.Popen(list(command), cwd=self.code, env=environment, stdout=log, stderr=log)
         self.processes.append(process)
         return process
 
-    def start_redis(self) -> subprocess.Popen[bytes]:
+    def start_redis(self) -> Process:
         options = ["--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", ""]
         return self.start("redis", find_server(), *options, "--requirepass", self.redis_password)
 
-    def start_worker(self, name: str = "worker", *arguments: str, **variables: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, name: str = "worker", *arguments: str, **variables: str) -> Process:
         """Returns when it takes tasks."""
         before = self.output(name).count(" ready.")
         process = self.start(name, sys.executable, "-m", "workers", "-n", f"{name}@here", *arguments, **variables)
@@ -82,7 +87,7 @@ class Deployment:
         assert process.poll() is None, self.output(name)
         return process
 
-    def start_site(self, port: int, **variables: str) -> subprocess.Popen[bytes]:
+    def start_site(self, port: int, **variables: str) -> Process:
         """Returns when it answers."""
         process = self.start(f"site {port}", sys.executable, "-m", "workers.launch.web", PORT=str(port), **variables)
         wait_for(lambda: process.poll() is not None or answers(port), "a site")
@@ -97,11 +102,19 @@ class Deployment:
             put_empty_database(Path(self.environment["STARBOARD_DATA_DIR"]))
 
     def manage(self, *arguments: str, **variables: str) -> str:
-        command = [sys.executable, "manage.py", *arguments]
-        environment = {**self.environment, **variables}
-        done = subprocess.run(
-            command, cwd=self.code, env=environment, capture_output=True, text=True, check=False, timeout=600
-        )
+        command, environment = ["manage.py", *arguments], {**self.environment, **variables}
+        if self.code == REPOSITORY:
+            done = warm_python.run(command, env=environment, timeout=600)
+        else:
+            done = subprocess.run(
+                [sys.executable, *command],
+                cwd=self.code,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=600,
+            )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

@@ -12,28 +12,33 @@ import sys
 import traceback
 from pathlib import Path
 
+from tests import warm_python
+from tests.warm_python import REPOSITORY, Process
+
 
 class Questions:
     """`code` is the root of the repository whose packages are imported."""
 
     def __init__(self, code: Path, environment: dict[str, str]) -> None:
         self.code = code
-        self._process = subprocess.Popen(
-            [sys.executable, __file__],
-            cwd=code,
-            env={**environment, "PYTHONPATH": str(code)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        environment = {**environment, "PYTHONPATH": str(code)}
+        asked, questions = os.pipe()
+        answers, answered = os.pipe()
+        self._questions, self._answers = os.fdopen(questions, "w"), os.fdopen(answers)
+        with os.fdopen(asked, "rb") as stdin, os.fdopen(answered, "wb") as stdout:
+            self._process: Process
+            if code == REPOSITORY:
+                self._process = warm_python.start([__file__], env=environment, stdin=stdin, stdout=stdout)
+            else:
+                self._process = subprocess.Popen(
+                    [sys.executable, __file__], cwd=code, env=environment, stdin=stdin, stdout=stdout
+                )
 
     def ask(self, question: str) -> str:
         """What `question` prints; an `AssertionError` with the stack trace if it raises."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(question) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        self._questions.write(json.dumps(question) + "\n")
+        self._questions.flush()
+        line = self._answers.readline()
         assert line, "the process has ended; see its error output"
         printed, error = json.loads(line)
         assert not error, error
@@ -41,7 +46,9 @@ class Questions:
 
     def close(self) -> None:
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._questions.close()
+        self._answers.close()
 
 
 def answer(question: str) -> tuple[str, str]:

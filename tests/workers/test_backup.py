@@ -15,6 +15,7 @@ import pytest
 from engine.event_lines import parse_event
 from engine.policies.adapter_files import WEIGHTS
 from engine.training.checkpoint_folder import checkpoints, is_valid
+from tests import warm_python
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config
 from tests.launch.empty_database import put_empty_database
@@ -40,10 +41,7 @@ class Site:
             self.environment["DATABASE_URL"] = database
 
     def manage(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(
-            command, cwd=REPOSITORY, env=self.environment, capture_output=True, text=True, check=check, timeout=120
-        )
+        return warm_python.run(["manage.py", *arguments], env=self.environment, check=check, timeout=120)
 
     def ask(self, code: str) -> str:
         return self.manage("shell", "--no-imports", "-c", code).stdout.strip()

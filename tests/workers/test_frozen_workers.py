@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 
 import pytest
 from django.db import connection
 
+from tests.warm_python import Process
 from tests.workers.workplace import (
     Workplace,
     events_in_file,
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 FREEZING = "tests.workers.freezing_worker"
 
 
-def frozen_within_a_write(workplace: Workplace) -> tuple[Run, subprocess.Popen[bytes]]:
+def frozen_within_a_write(workplace: Workplace) -> tuple[Run, Process]:
     """A run with an engine that goes on, and its worker, which holds the run's row locked."""
     worker = workplace.start_worker(FREEZING)
     run = workplace.submit(steps=250, step_seconds=0.1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -69,3 +71,13 @@ def test_a_directory_that_cannot_be_written_and_a_configuration_that_is_refused_
     ending = why_not_started(Path("runs/arun"), refused.value)
     assert not ending.retryable
     assert "stepz: " in ending.reason
+
+
+def test_a_worker_imports_no_page_and_no_part_of_the_rest_api() -> None:
+    """Django's checks, which Celery has each worker run, would import them all: a second of a processor."""
+    script = (
+        "import sys; from workers.app import app; app.loader.import_default_modules(); "
+        "print('workers.tasks' in sys.modules, 'webapp.urls' in sys.modules, 'webapp.api.resources' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=100)
+    assert done.stdout.split() == ["True", "False", "False"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,8 @@ import redis
 from django.db import OperationalError, connection, transaction
 
 from engine.config import RunConfig
+from tests import warm_python
+from tests.warm_python import Process
 from webapp.runs.models import Run
 from webapp.runs.services import submit_run
 from workers.app import app
@@ -58,7 +59,7 @@ class Workplace:
     limits: dict[str, Any] = field(default_factory=dict)
     engine: list[str] = field(default_factory=lambda: list(STAND_IN))
     more: dict[str, Any] = field(default_factory=dict)  # settings
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[Process] = field(default_factory=list)
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -81,7 +82,7 @@ class Workplace:
         name = options.pop("name", "")
         return submit_run(owner=None, config=config(**options), name=name)
 
-    def start_worker(self, module: str = "workers", **variables: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, module: str = "workers", **variables: str) -> Process:
         """Starts a worker process, or a module that starts one; returns when it is ready."""
         given = {**self.settings(), "database": str(connection.settings_dict["NAME"])}
         environment = {
@@ -92,13 +93,8 @@ class Workplace:
         }
         log = self.directory / f"worker_{len(self.workers)}.log"
         with log.open("wb") as file:
-            worker = subprocess.Popen(
-                [sys.executable, "-m", module, "-n", f"w{len(self.workers)}@here"],
-                cwd=REPOSITORY,
-                env=environment,
-                stdout=file,
-                stderr=file,
-            )
+            command = ["-m", module, "-n", f"w{len(self.workers)}@here"]
+            worker = warm_python.start(command, env=environment, stdout=file, stderr=file)
         self.workers.append(worker)
         wait_for(
             lambda: b" ready." in log.read_bytes() or worker.poll() is not None,
@@ -108,11 +104,11 @@ class Workplace:
         assert worker.poll() is None, log.read_text()
         return worker
 
-    def kill_worker(self, worker: subprocess.Popen[bytes]) -> None:
+    def kill_worker(self, worker: Process) -> None:
         worker.kill()
         worker.wait()
 
-    def suspend_worker(self, worker: subprocess.Popen[bytes]) -> None:
+    def suspend_worker(self, worker: Process) -> None:
         """Suspends it between writes: within one it would hold SQLite's only lock against all others."""
         while True:
             worker.send_signal(signal.SIGSTOP)
@@ -135,7 +131,7 @@ class Workplace:
                 os.kill(identity.pid, signal.SIGKILL)
 
 
-def is_suspended(process: subprocess.Popen[bytes]) -> bool:
+def is_suspended(process: Process) -> bool:
     stat = read_stat(process.pid)
     return stat is not None and stat.state == "T"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import resource
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import django
 import uvicorn
 
+from engine.quick_imports import quick_imports
 from workers.launch.connections import LimitedConnection
 from workers.launch.sockets import LimitedSocket
 from workers.stacks import write_stacks_on_signal
@@ -27,7 +29,9 @@ def main() -> int:
     from django.core.exceptions import ImproperlyConfigured
 
     try:
-        django.setup()
+        with quick_imports():
+            django.setup()
+            importlib.import_module("webapp.asgi")
         from webapp.published_static import publish_static
         from webapp.security.exposure import refuse_careless_exposure
         from webapp.security.private_files import keep_private
