@@ -113,7 +113,7 @@ def test_hostile_query_strings_break_no_page(world: World, client: Client) -> No
             "ids", "best", "from", "alert", "seed", "run", "parse"]  # fmt: skip
     texts = itertools.cycle(short(200))
     for route in PAGES:
-        for _ in range(6):
+        for _ in range(3):
             query = dict(zip(keys, texts, strict=False))
             answer = client.get(address(route, world), query)
             assert answer.status_code in (200, 302, 400, 404), (route, query)
