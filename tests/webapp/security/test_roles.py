@@ -116,14 +116,14 @@ def test_the_owner_of_a_run_has_the_rights_of_their_role_and_no_others(role: str
 
 def test_a_stranger_reads_nothing_of_a_project(db: None, client: Client) -> None:
     """Neither on its own pages nor in any list, search, total or suggestion."""
-    world, told = make_world(name="unheard-of", text="unsaid"), []
+    world, shown = make_world(name="unheard-of", text="unsaid"), []
     client.force_login(user_with(STRANGER, world))
     for path in [address(route, world) for route, row in HTTP.items() if row.get != 405]:
         with undone(client):
             text = client.get(path).getvalue().decode()
         words = {"unheard-of", "unsaid"} | ({world.run.pk} if world.run.pk not in path else set())
-        told += [(path, word) for word in words if word in text]  # an error may repeat what was sent
-    assert told == []
+        shown += [(path, word) for word in words if word in text]  # an error may repeat what was sent
+    assert shown == []
 
 
 def user_with(role: str, world: World) -> User:
@@ -145,11 +145,11 @@ def test_no_route_accepts_a_form_without_its_token(world: World) -> None:
 
 
 def test_public_pages_reveal_nothing_about_the_installation(world: World, client: Client) -> None:
-    told = []
+    shown = []
     for route in [route for route, row in HTTP.items() if row.anonymous == OPEN]:
         text = client.get(address(route, world)).getvalue().decode()
-        told += [(route, word) for word in (world.run.pk, world.run.name) if word in text]
-    assert told == []
+        shown += [(route, word) for word in (world.run.pk, world.run.name) if word in text]
+    assert shown == []
 
 
 def test_get_requests_change_nothing(world: World, client: Client) -> None:
