@@ -8,6 +8,7 @@ as well, discriminated by their `kind`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -24,13 +25,22 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _a_boolean_is_no_number(cls, data: Any) -> Any:
+        numbers = _numbers_of(cls)
         for name, value in data.items() if isinstance(data, Mapping) else ():
-            if name in cls.model_fields and any(isinstance(one, bool) for one in _values(value)):
-                types = {*_types(cls.model_fields[name].annotation)}
-                if types & {int, float} and not types & {bool, Any}:
-                    kind = "number" if float in types else "whole number"
-                    raise ValueError(f"{name}: must be a {kind}, got {value!r}")
+            if name in numbers and any(isinstance(one, bool) for one in _values(value)):
+                raise ValueError(f"{name}: must be a {numbers[name]}, got {value!r}")
         return data
+
+
+@cache
+def _numbers_of(section: type[Section]) -> dict[str, str]:
+    """Its fields that take numbers and no booleans, with the kind of number."""
+    found = {}
+    for name, info in section.model_fields.items():
+        types = {*_types(info.annotation)}
+        if types & {int, float} and not types & {bool, Any}:
+            found[name] = "number" if float in types else "whole number"
+    return found
 
 
 def _values(value: Any) -> Iterator[Any]:

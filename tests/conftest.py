@@ -22,6 +22,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from engine.quick_imports import quick_imports
 from tests.e2e.chromium import end_shared_browser
+from tests.migrated_once import migrate_once
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share the cores
 
@@ -137,6 +138,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     if "vllm" in item.nodeid:
         gc.freeze()
     return done
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        migrate_once(tmp_path_factory.getbasetemp().parent)
 
 
 @pytest.fixture(scope="session")
