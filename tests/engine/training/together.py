@@ -44,5 +44,10 @@ def report(found: dict[str, Any], folder: Path) -> None:
     dist.all_gather_object(of_all, found)
     if dist.get_rank() == 0:
         torch.save(of_all, folder / "found.pt")
+    end()
+
+
+def end() -> None:
+    """Of a process, once all have come this far."""
     dist.barrier()
     os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
