@@ -38,10 +38,11 @@ WITHOUT_RAY = tuple(
     for name in ("actor_classes", "alternatives", "gpu_use", "memory", "real_presets", "resources")
 )
 # these fork a process that imports torch and transformers once in each process that runs tests
-FORKING = tuple(
-    f"tests/engine/training/test_{name}.py"
-    for name in ("background_saves", "failing_environments", "materialize", "sharded_saves", "sharding")
-)
+FORKING = (
+    "tests/engine/training/test_background_saves.py", "tests/engine/training/test_failing_environments.py",
+    "tests/engine/training/test_materialize.py",
+    "tests/engine/training/test_shard",  # of several learners
+)  # fmt: skip
 WITH_PROCESSES = ("tests/workers/", "tests/client/", "tests/launch/")  # of which a file takes up to a minute
 
 # A browser on a machine that is busy with other tests may be too late for a click. What fails twice is a fault; what
