@@ -8,7 +8,9 @@ import argparse
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.on_postgres import PostgreSQL, find_programs
 
@@ -48,6 +50,24 @@ def prepare_site(scratch: Path) -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
+
+
+@cache
+def client_of_site() -> Any:
+    """One for all requests: the middleware of each looks through all static files."""
+    from django.test import Client
+
+    return Client(headers={"host": "localhost:8000"})
+
+
+def signed_in() -> Any:
+    """That client in a new session, which remembers nothing of the pages that were shown before."""
+    from django.contrib.auth.models import User
+
+    client = client_of_site()
+    client.logout()
+    client.force_login(User.objects.get_or_create(username="bench")[0])
+    return client
 
 
 def analyze() -> None:

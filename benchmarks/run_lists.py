@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
+from benchmarks.databases import add_option, analyze, database, prepare_site, signed_in, vendor
 from benchmarks.leaderboard_entries import fill_board
 from engine.statistics.proportions import wilson
 
@@ -57,12 +57,17 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
         prepare_site(Path(scratch))
-        fill(options.runs)
-        analyze()
-        milliseconds = {name: page_milliseconds(address) for name, address in PAGES.items()}
+        milliseconds = measure(options.runs)
     result = {"database": vendor(), "runs": options.runs, "milliseconds": milliseconds}
     sys.stdout.write(json.dumps({"benchmark": "run_lists", **result}) + "\n")
     return 0
+
+
+def measure(runs: int, *, repeats: int = REPEATS) -> dict[str, int]:
+    """Of each page, in an empty database that is filled before."""
+    fill(runs)
+    analyze()
+    return {name: page_milliseconds(address, repeats) for name, address in PAGES.items()}
 
 
 def fill(count: int) -> None:
@@ -110,15 +115,10 @@ def evaluation(run: Any, tag: str, stream: random.Random) -> Any:
     )  # fmt: skip
 
 
-def page_milliseconds(address: str) -> int:
+def page_milliseconds(address: str, repeats: int) -> int:
     """The median time of a few requests, after one to warm up."""
-    from django.contrib.auth.models import User
-    from django.test import Client
-
-    client = Client(headers={"host": "localhost:8000"})
-    client.force_login(User.objects.get_or_create(username="bench")[0])
-    seconds = []
-    for _ in range(REPEATS + 1):
+    client, seconds = signed_in(), []
+    for _ in range(repeats + 1):
         began = time.monotonic()
         answer = client.get(address)
         seconds.append(time.monotonic() - began)

@@ -4,7 +4,7 @@ Generated rows and texts are saved in a new database: one run with half of them,
 page, filtered, sorted or searched, is requested through the whole site except the socket, and so are the API's lists of
 the run and the counts that its page asks for later; the slowest page counts.
 
-    python -m benchmarks.trajectory_list [--rows N] [--postgres]
+    python -m benchmarks.trajectory_list [--rows N] [--repeats N] [--postgres]
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.databases import add_option, analyze, database, prepare_site, vendor
+from benchmarks.databases import add_option, analyze, database, prepare_site, signed_in, vendor
 
 SIGNS = (b"trajectory-table", b"trajectory-counts", b'"response_tokens"')  # of rows, or of their counts
 GROUP, STEP, REPEATS, OTHERS = 8, 128, 7, 25
@@ -58,6 +59,7 @@ PAGES_OF_ALL = PAGES | {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="requests for each page")
     add_option(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch, database(options.postgres):
@@ -66,15 +68,13 @@ def main() -> int:
         for number in range(OTHERS):
             fill(f"other-{number}", options.rows // OTHERS)
         analyze()
-        milliseconds = {name: page_milliseconds(f"/runs/{run.pk}", query) for name, query in PAGES.items()}
+        ask = partial(page_milliseconds, options.repeats)
+        milliseconds = {name: ask(f"/runs/{run.pk}", query) for name, query in PAGES.items()}
         milliseconds |= {
-            f"counts_{name}": page_milliseconds(f"/runs/{run.pk}", PAGES[name], "counts/")
-            for name in ("newest", "common_word")
+            f"counts_{name}": ask(f"/runs/{run.pk}", PAGES[name], "counts/") for name in ("newest", "common_word")
         }
-        milliseconds |= {
-            f"api_{name}": page_milliseconds(f"/api/v1/runs/{run.pk}", query, "") for name, query in LISTS.items()
-        }
-        milliseconds |= {f"all_{name}": page_milliseconds("", query) for name, query in PAGES_OF_ALL.items()}
+        milliseconds |= {f"api_{name}": ask(f"/api/v1/runs/{run.pk}", query) for name, query in LISTS.items()}
+        milliseconds |= {f"all_{name}": ask("", query) for name, query in PAGES_OF_ALL.items()}
     worst = max(milliseconds, key=lambda name: milliseconds[name])
     result = {"database": vendor(), "rows": options.rows, "milliseconds": milliseconds, "slowest": worst}
     sys.stdout.write(json.dumps({"benchmark": "trajectory_list", **result}) + "\n")
@@ -116,14 +116,10 @@ def thoughts(stream: random.Random) -> str:
     return "".join(f"\x1e{turn}" for turn in turns) + (" needle" if stream.random() < 0.001 else "")
 
 
-def page_milliseconds(address: str, query: str, part: str = "") -> int:
+def page_milliseconds(repeats: int, address: str, query: str, part: str = "") -> int:
     """The median time of a few requests for the list at `address`, or a part of it, after one to warm up."""
-    from django.contrib.auth.models import User
-    from django.test import Client
-
-    client = Client(headers={"host": "localhost:8000"})
-    client.force_login(User.objects.get_or_create(username="bench")[0])
-    seconds = [_ask(client, f"{address}/trajectories/{part}?{query}") for _ in range(REPEATS + 1)]
+    client = signed_in()
+    seconds = [_ask(client, f"{address}/trajectories/{part}?{query}") for _ in range(repeats + 1)]
     return round(1000 * statistics.median(seconds[1:]))
 
 

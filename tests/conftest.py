@@ -38,6 +38,12 @@ WITHOUT_RAY = tuple(
     f"tests/engine/cluster/test_{name}.py"
     for name in ("actor_classes", "alternatives", "gpu_use", "memory", "real_presets", "resources")
 )
+# these fork a process that imports torch and transformers once in each process that runs tests
+FORKING = (
+    "tests/engine/training/test_background_saves.py", "tests/engine/training/test_failing_environments.py",
+    "tests/engine/training/test_materialize.py",
+    "tests/engine/training/test_shard",  # of several learners
+)  # fmt: skip
 WITH_PROCESSES = ("tests/workers/", "tests/client/", "tests/launch/")  # of which a file takes up to a minute
 
 # A browser on a machine that is busy with other tests may be too late for a click. What fails twice is a fault; what
@@ -50,10 +56,13 @@ def is_alone(nodeid: str) -> bool:
 
 
 class FilesTogether(LoadFileScheduling):
-    """A file's tests run in one process, in order; those that want the machine for themselves all run in the same."""
+    """A file's tests run in one process, in order; those that want the machine for themselves all run in the same, and
+    so do those that fork."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "alone" if is_alone(nodeid) else super()._split_scope(nodeid)
+        if is_alone(nodeid):
+            return "alone"
+        return "forking" if nodeid.startswith(FORKING) else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

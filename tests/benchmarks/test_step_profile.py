@@ -11,6 +11,7 @@ from engine.config import RunConfig
 
 SMALL = {
     "threads": 1,
+    "environments": [{"kind": "frozen_lake", "max_response_tokens": 12, "max_turns": 2}],
     "rollout": {"groups": 2, "group_size": 2},
     "diagnostics": {"every": 1},
     "evaluation": {"every": 0},

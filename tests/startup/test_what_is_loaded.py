@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -22,11 +23,32 @@ for module in pkgutil.walk_packages(engine.__path__, "engine."):
 """
 
 
+EACH = """
+import importlib, json, sys
+found = {{}}
+for module in {modules!r}:
+    importlib.import_module(module)
+    found[module] = [name for name in {wanted!r} if name in sys.modules]
+print("LOADED", json.dumps(found))
+"""
+
+
 def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
     """Which of the packages in `wanted` are loaded in a fresh interpreter that has run the code."""
     report = f"import sys; print('LOADED', *[name for name in {wanted!r} if name in sys.modules])"
+    return run(f"{code}\n{report}", data_dir).rsplit("LOADED", 1)[1].split()
+
+
+def loaded_by_each(modules: list[str], wanted: list[str], data_dir: Path) -> dict[str, list[str]]:
+    """Likewise for each of the modules: what is loaded after those before it, in one interpreter, and it."""
+    printed = run(EACH.format(modules=modules, wanted=wanted), data_dir)
+    return dict(json.loads(printed.rsplit("LOADED", 1)[1]))
+
+
+def run(code: str, data_dir: Path) -> str:
+    """What a fresh interpreter prints."""
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"],
+        [sys.executable, "-c", code],
         cwd=REPOSITORY,
         env={**os.environ, "STARBOARD_DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "webapp.settings"},
         capture_output=True,
@@ -34,38 +56,40 @@ def loaded_by(code: str, wanted: list[str], data_dir: Path) -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout.rsplit("LOADED", 1)[1].split()
+    return done.stdout
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        "engine.algorithms.filters",  # pages preview other filters
-        "engine.config",
-        "engine.events",
-        "engine.environments",
-        "engine.metrics",
-        "engine.play",
-        "engine.rollout.trajectory_files",
-        "engine.rollout.chat_text",
-        "engine.foreign.run_directory",
-        "engine.what_if.request",
-        "engine.forking",  # a site keeps the checkpoint that a fork starts from
-        "engine.diagnostics.recordings",  # and tests rules on recorded steps
-        "engine.statistics.clustered",
-        "engine.cluster.checks",  # a form checks what a cluster can do
-        "engine.cluster.environment_actors",  # there may be many, and each must start fast
-        "engine.model_export.card",
-        "engine.evaluation.command",  # an endpoint is evaluated without torch
-    ],
-)
-def test_lightweight_engine_modules_load_no_training_stack(module: str, tmp_path: Path) -> None:
-    assert loaded_by(f"import {module}", TRAINING_STACK, tmp_path) == []
+LIGHT = [
+    "engine.algorithms.filters",  # pages preview other filters
+    "engine.config",
+    "engine.events",
+    "engine.environments",
+    "engine.metrics",
+    "engine.play",
+    "engine.rollout.trajectory_files",
+    "engine.rollout.chat_text",
+    "engine.foreign.run_directory",
+    "engine.what_if.request",
+    "engine.forking",  # a site keeps the checkpoint that a fork starts from
+    "engine.diagnostics.recordings",  # and tests rules on recorded steps
+    "engine.statistics.clustered",
+    "engine.cluster.checks",  # a form checks what a cluster can do
+    "engine.cluster.environment_actors",  # there may be many, and each must start fast
+    "engine.model_export.card",
+    "engine.evaluation.command",  # an endpoint is evaluated without torch
+]
+STATISTICS = [
+    f"engine.statistics.{name}"
+    for name in ("proportions", "means", "clustered", "bootstrap", "paired", "multiple_comparisons")
+]
 
 
-@pytest.mark.parametrize("module", ["proportions", "means", "clustered", "bootstrap", "paired", "multiple_comparisons"])
-def test_statistics_load_scipy_only_when_called(module: str, tmp_path: Path) -> None:
-    assert loaded_by(f"import engine.statistics.{module}", ["numpy", "scipy"], tmp_path) in (["numpy"], [])
+def test_lightweight_engine_modules_load_no_training_stack(tmp_path: Path) -> None:
+    assert loaded_by_each(LIGHT, TRAINING_STACK, tmp_path) == {module: [] for module in LIGHT}
+
+
+def test_statistics_load_scipy_only_when_called(tmp_path: Path) -> None:
+    assert loaded_by_each(STATISTICS, ["scipy"], tmp_path) == {module: [] for module in STATISTICS}
 
 
 @pytest.mark.slow

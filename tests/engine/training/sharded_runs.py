@@ -1,8 +1,8 @@
-"""The same updates in one process and in several: what each process of a test runs."""
+"""The same updates in one process and in two: what each process of a test runs."""
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,52 +17,52 @@ from engine.policies.meta_model import meta_model
 from engine.policies.policy_weights import whole
 from engine.training.learner import Learner
 from engine.training.sharding import Alone, Sharded, Share
-from tests.engine.models import small_model
 from tests.engine.training.builders import advantages_of, learner_config, made_up_batch
-from tests.engine.training.together import meet, run_together
+from tests.engine.training.together import end, meet
 
-STEPS = 20
+STEPS = 6
 LENGTHS = (6, 40, 11, 3, 25, 18, 33)  # seven rows never split evenly
 
 
-def run_in(size: int, folder: Path, **sections: Any) -> dict[str, Any]:
-    """Metrics of each step, final weights and the learner's state, after `STEPS` updates in `size` processes."""
-    (folder / "meet").unlink(missing_ok=True)
-    if not (folder / "model").exists():  # made once: processes that load it start faster than such that build it
-        small_model(tied=bool(sections.pop("tied", False))).save_pretrained(folder / "model")
-    sections = {name: section for name, section in sections.items() if name != "tied"}
-    if size == 1:
-        work(0, 1, folder, sections)
-    else:
-        run_together(work, size, folder, sections, size=size)
-    return dict(torch.load(folder / f"of_{size}.pt", weights_only=True))
+@dataclass(frozen=True)
+class Case:
+    """What is trained: a model of the folder, with sections of a configuration."""
+
+    sections: dict[str, Any]
+    model: str = "model"
+    after: str = ""  # the file of another case's result, whose learner goes on
 
 
-def work(rank: int, size: int, folder: Path, sections: dict[str, Any]) -> None:
+def in_one(case: Case, folder: Path, name: str) -> None:
+    torch.save(train(case, Alone(), folder), folder / f"{name}.of_1.pt")
+
+
+def in_two(rank: int, cases: dict[str, Case], folder: Path) -> None:
+    """All cases, one after the other: two processes take longer to start than to train one."""
     torch.set_num_threads(1)
-    share: Share = Alone()
-    if size > 1:
-        meet(rank, size, folder)
-        share = Sharded()
-    learner = new_learner(share, folder / "model", sections)
+    meet(rank, 2, folder)
+    for name, case in cases.items():
+        result = train(case, Sharded(), folder)
+        if rank == 0:
+            torch.save(result, folder / f"{name}.of_2.pt")
+        dist.barrier()  # another case may read it
+    end()
+
+
+def train(case: Case, share: Share, folder: Path) -> dict[str, Any]:
+    """Metrics of each step, final weights and the learner's state, after `STEPS` updates."""
+    learner = new_learner(share, folder / case.model, case.sections)
     used: set[str] = set()  # precisions of the first layer's weights while it computes
     linear = next(part for part in learner.model.base_model.modules() if isinstance(part, nn.Linear | Conv1D))
     linear.register_forward_pre_hook(lambda layer, _: used.add(str(layer.weight.dtype)))
-    before = folder / "learner.pt"
-    if before.exists():
-        learner.load_state_dict(torch.load(before, weights_only=True))
-    metrics = [one_update(learner, step) for step in range(1, STEPS + 1)]
-    result = {
-        "metrics": metrics,
+    if case.after:
+        learner.load_state_dict(torch.load(folder / case.after, weights_only=True)["learner"])
+    return {
+        "metrics": [one_update(learner, step) for step in range(1, STEPS + 1)],
         "weights": gathered(learner.model.state_dict()),
         "learner": gathered(learner.state_dict()),
         "used": sorted(used),
     }
-    if rank == 0:
-        torch.save(result, folder / f"of_{size}.pt")
-    if size > 1:
-        dist.barrier()
-        os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
 
 
 def new_learner(share: Share, path: Path, sections: dict[str, Any]) -> Learner:

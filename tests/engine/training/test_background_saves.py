@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,9 @@ from engine.training.session import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, tr
 from engine.training.state_copies import bytes_to_copy, copied_state
 from tests.engine.models import save_small_model, small_model, words
 from tests.engine.training.builders import learner_config, made_up_batch, update
-from tests.engine.training.test_runs import events_of, run_config, steps_of, wait_for_step
+from tests.engine.training.during_a_run import wait_for_step
+from tests.engine.training.test_runs import events_of, run_config, steps_of
+from tests.engine.training.together import start_alone
 
 ALWAYS, NEVER = ({"every": 1, "keep": 9, "background": background} for background in ("always", "never"))
 QUIET = {"every": 0, "at_start": False, "final_episodes": 4}
@@ -197,28 +198,27 @@ def test_a_write_that_fails_fails_the_run(model: Path, tmp_path: Path, section: 
     assert max(steps_of(tmp_path)) < 4 and not checkpoints(tmp_path / "checkpoints")
 
 
-def start(model: Path, directory: Path) -> subprocess.Popen[bytes]:
-    directory.mkdir()
-    config = run_config(model, steps=400, checkpoint={**ALWAYS, "keep": 1}, evaluation=QUIET, capture={"every": 0})
-    (directory / "config.json").write_text(config.model_dump_json())
-    command = [sys.executable, "-m", "engine", "train", str(directory / "config.json"), "--run-dir", str(directory)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+def train_long(model: Path, directory: Path) -> None:
+    train(
+        run_config(model, steps=400, checkpoint={**ALWAYS, "keep": 1}, evaluation=QUIET, capture={"every": 0}),
+        directory,
+    )
 
 
-def stop_while_writing(process: subprocess.Popen[bytes], folder: Path) -> Path:
+def stop_while_writing(process: BaseProcess, folder: Path) -> Path:
     """Halts the engine while a checkpoint is being written; returns the folder that it has left."""
     deadline = time.monotonic() + 120
+    assert process.pid is not None
     while time.monotonic() < deadline:
-        assert process.poll() is None, "the engine ended"
+        assert process.is_alive(), "the engine ended"
         if not list(folder.glob(".step_*.part")):
             time.sleep(0.001)
             continue
-        process.send_signal(signal.SIGSTOP)
+        os.kill(process.pid, signal.SIGSTOP)
         time.sleep(0.05)
         if found := list(folder.glob(".step_*.part")):
             return found[0]
-        process.send_signal(signal.SIGCONT)
+        os.kill(process.pid, signal.SIGCONT)
     raise AssertionError("no write was met")
 
 
@@ -228,15 +228,14 @@ def test_an_engine_killed_while_it_writes_resumes_from_the_checkpoint_before(tmp
     small_model(width=256).save_pretrained(model)
     words().save_pretrained(model)
     directory = tmp_path / "run"
-    process = start(model, directory)
+    process = start_alone(train_long, model, directory)
     try:
         wait_for_step(directory, 3, process)
         part = stop_while_writing(process, directory / "checkpoints")
-        process.kill()
-        assert process.wait(timeout=60) == -signal.SIGKILL
     finally:
         process.kill()
-        process.wait()
+        process.join()
+    assert process.exitcode == -signal.SIGKILL
     torn = int(part.name.removeprefix(".step_").removesuffix(".part"))
     there = [path.name for path in checkpoints(directory / "checkpoints")]
     assert there and f"step_{torn}" not in there and all(is_valid(directory / "checkpoints" / name) for name in there)

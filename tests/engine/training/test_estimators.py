@@ -13,6 +13,10 @@ from tests.engine.algorithms.builders import every_credit
 from tests.engine.models import save_small_model
 from tests.engine.training.test_runs import run_config, steps_of
 
+QUIET: dict[str, Any] = {
+    "evaluation": {"every": 0, "at_start": False, "final_episodes": 1}, "diagnostics": {"every": 0},
+    "checkpoint": {"every": 0},
+}  # fmt: skip
 NORMALIZED = {"type": "asym_clip", "among": "environment"}
 NORMALIZED_SUM = {"type": "sequence_mean_token_sum_norm"}
 
@@ -27,7 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_of_two_steps_updates_the_policy(
     model: Path, tmp_path: Path, algorithm: str, fields: dict[str, Any]
 ) -> None:
-    config = run_config(model, steps=2, algorithm={"type": algorithm, **fields})
+    config = run_config(model, steps=2, **QUIET, algorithm={"type": algorithm, **fields})
     assert train(config, tmp_path) == EXIT_DONE
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0 and math.isfinite(metrics["policy/loss"])
@@ -62,7 +66,7 @@ def test_a_run_of_two_steps_updates_the_policy(
 def test_a_run_of_two_steps_with_each_setting_updates_the_policy(
     model: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    assert train(run_config(model, steps=2, **changes), tmp_path) == EXIT_DONE
+    assert train(run_config(model, **{"steps": 2, **QUIET, **changes}), tmp_path) == EXIT_DONE
     charged = changes.get("algorithm", {}).get("kl_in_reward", 0) > 0
     for metrics in steps_of(tmp_path).values():
         assert metrics["optim/grad_norm"] > 0

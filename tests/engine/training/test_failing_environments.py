@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from engine.config import EnvironmentConfig, build_config
+from engine.config import EnvironmentConfig, RunConfig, build_config
 from engine.config.sampling import EnvironmentLimits
 from engine.environments.feasibility import require_solvable
 from engine.environments.frozen_lake import FrozenLake
@@ -25,6 +23,7 @@ from engine.training.checkpoint_folder import latest_valid
 from engine.training.checkpoint_settings import checkpoint_settings
 from engine.training.fault_share import require_few_faults
 from engine.training.session import EXIT_FAILED, EXIT_INTERRUPTED, train
+from tests.engine.training.together import start_alone
 
 LAKE = {"kind": "frozen_lake", "parameters": {"size": 3, "frozen_probability": 1.0}, "max_response_tokens": 12}
 
@@ -137,42 +136,31 @@ def test_a_run_may_be_resumed_with_other_limits() -> None:
     assert checkpoint_settings(one) == checkpoint_settings(other)
 
 
-RUN = """
-import sys
-from pathlib import Path
-from engine.config import read_config
-from engine.environments.registry import ENVIRONMENTS
-from engine.training.session import train
-ENVIRONMENTS["frozen_lake"] = "tests.engine.training.faulty:HangingLake"
-sys.exit(train(read_config(Path(sys.argv[1]), []), Path(sys.argv[2])))
-"""
+def train_on_hanging_ice(config: RunConfig, directory: Path, hang: str) -> None:
+    os.environ["TESTS_HANG"] = hang
+    ENVIRONMENTS["frozen_lake"] = "tests.engine.training.faulty:HangingLake"
+    sys.exit(train(config, directory))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hang", "workers"), [("step sleep", 0), ("step+close loop", 0), ("step+close sleep", 2), ("reset sleep", 0)]
 )
-def test_sigterm_ends_an_engine_whose_environment_hangs(tmp_path: Path, hang: str, workers: int) -> None:
-    from tests.engine.talker import save_talking_model
-
-    model = save_talking_model(tmp_path / "model")
+def test_sigterm_ends_an_engine_whose_environment_hangs(model: Path, tmp_path: Path, hang: str, workers: int) -> None:
     config = build_config(settings(model, rollout={"groups": 2, "group_size": 4, "environment_workers": workers}))
-    (tmp_path / "config.json").write_text(config.model_dump_json())
     marker = tmp_path / "hanging"
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(tmp_path / "config.json"), str(tmp_path / "run")],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TESTS_HANG": f"{hang} {marker}"},
-    )
+    process = start_alone(train_on_hanging_ice, config, tmp_path / "run", f"{hang} {marker}")
     try:
         deadline = time.monotonic() + 90
         while not marker.exists():
-            assert process.poll() is None and time.monotonic() < deadline, "nothing hung"
+            assert process.is_alive() and time.monotonic() < deadline, "nothing hung"
             time.sleep(0.1)
         time.sleep(0.5)
         asked = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == EXIT_INTERRUPTED
+        process.terminate()
+        process.join(timeout=20)
+        assert process.exitcode == EXIT_INTERRUPTED
         assert time.monotonic() - asked < 15
     finally:
         process.kill()
-        process.wait()
+        process.join()

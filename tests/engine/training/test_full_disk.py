@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from engine.config import RunConfig
 from engine.disk_room import DiskRoom
 from engine.events import PhaseChanged
 from engine.training.checkpoint_folder import checkpoints, is_valid
 from engine.training.run_directory import EventLog
+from engine.training.session import EXIT_DONE, EXIT_INTERRUPTED
 from tests.engine.models import save_small_model
-from tests.engine.training.test_runs import events_of, run_config, steps_of, wait_for_step
+from tests.engine.training.during_a_run import end_this_process, request, train_while, wait_for_step
+from tests.engine.training.test_runs import events_of, run_config, steps_of
 
 DISK = 24 << 20
 
@@ -34,6 +33,11 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", path], check=True)
 
 
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_small_model(tmp_path_factory.mktemp("model"))
+
+
 def fill(disk: Path) -> Path:
     """Leaves no byte."""
     filler = disk / "filler"
@@ -47,26 +51,20 @@ def fill(disk: Path) -> Path:
     return filler
 
 
-def start(model: Path, directory: Path, background: str) -> subprocess.Popen[bytes]:
-    directory.mkdir()
-    config = run_config(
+def long_run(model: Path, background: str) -> RunConfig:
+    return run_config(
         model,
         steps=400,
         checkpoint={"every": 2, "keep": 1, "background": background},
         capture={"keep_steps": 2},
         evaluation={"every": 0, "at_start": False, "final_episodes": 4},
     )
-    (directory / "config.json").write_text(config.model_dump_json())
-    command = [sys.executable, "-m", "engine", "train", str(directory / "config.json"), "--run-dir", str(directory)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
 
 
-def wait_until_it_waits(directory: Path, process: subprocess.Popen[bytes]) -> int:
+def wait_until_it_waits(directory: Path) -> int:
     """The step at which nothing more is recorded for two seconds."""
     deadline, newest, since = time.monotonic() + 120, -1, time.monotonic()
     while time.monotonic() < deadline:
-        assert process.poll() is None, "the engine ended"
         size = (directory / "events.jsonl").stat().st_size
         if size != newest:
             newest, since = size, time.monotonic()
@@ -79,21 +77,21 @@ def wait_until_it_waits(directory: Path, process: subprocess.Popen[bytes]) -> in
 @pytest.mark.slow
 @pytest.mark.parametrize("background", ["never", "always"])
 def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint(
-    tmp_path: Path, disk: Path, background: str
+    model: Path, disk: Path, background: str
 ) -> None:
     directory = disk / "run"
-    process = start(save_small_model(tmp_path / "model"), directory, background)
-    try:
-        wait_for_step(directory, 3, process)
+
+    def fill_and_make_room() -> None:
+        wait_for_step(directory, 3)
         filler = fill(disk)
-        waited_at = wait_until_it_waits(directory, process)
-        filler.unlink()
-        wait_for_step(directory, waited_at + 4, process)
-        (directory / "control.json").write_text(json.dumps({"request": "stop", "epoch": 0}))
-        assert process.wait(timeout=60) == 0
-    finally:
-        process.kill()
-        process.wait()
+        try:
+            waited_at = wait_until_it_waits(directory)
+        finally:
+            filler.unlink()
+        wait_for_step(directory, waited_at + 4)
+        request(directory, "stop")
+
+    assert train_while(fill_and_make_room, long_run(model, background), directory) == EXIT_DONE
     events = events_of(directory)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert sorted(steps_of(directory)) == list(range(1, max(steps_of(directory)) + 1))
@@ -104,20 +102,18 @@ def test_a_run_waits_for_room_and_then_continues_with_every_event_and_checkpoint
 @pytest.mark.slow
 @pytest.mark.parametrize("background", ["never", "always"])
 def test_a_run_that_waits_for_room_can_be_interrupted_and_resumes_from_its_checkpoint(
-    tmp_path: Path, disk: Path, background: str
+    model: Path, disk: Path, background: str
 ) -> None:
     directory = disk / "run"
-    process = start(save_small_model(tmp_path / "model"), directory, background)
-    try:
-        wait_for_step(directory, 3, process)
-        filler = fill(disk)
-        wait_until_it_waits(directory, process)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 3
-    finally:
-        process.kill()
-        process.wait()
-    filler.unlink()
+
+    def fill_and_interrupt() -> None:
+        wait_for_step(directory, 3)
+        fill(disk)
+        wait_until_it_waits(directory)
+        end_this_process()
+
+    assert train_while(fill_and_interrupt, long_run(model, background), directory) == EXIT_INTERRUPTED
+    (disk / "filler").unlink()
     assert any(is_valid(path) for path in checkpoints(directory / "checkpoints"))
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -18,8 +16,9 @@ from engine.event_lines import parse_event
 from engine.metrics import OF_THE_MACHINE
 from engine.rollout.trajectory_files import read_records
 from engine.training import checkpoint_folder
-from engine.training.session import EXIT_DONE, EXIT_FAILED, train
+from engine.training.session import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, train
 from tests.engine.models import save_small_model
+from tests.engine.training.during_a_run import end_this_process, request, train_while, wait_for_step
 
 
 @pytest.fixture(scope="session")
@@ -54,18 +53,25 @@ def steps_of(directory: Path) -> dict[int, dict[str, float]]:
     }
 
 
-def test_a_run_records_its_steps_trajectories_evaluations_and_end(model: Path, tmp_path: Path) -> None:
-    assert train(run_config(model), tmp_path) == EXIT_DONE
-    events = events_of(tmp_path)
+@pytest.fixture(scope="module")
+def whole(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of `run_config` that nothing interrupted."""
+    directory = tmp_path_factory.mktemp("whole")
+    assert train(run_config(model), directory) == EXIT_DONE
+    return directory
+
+
+def test_a_run_records_its_steps_trajectories_evaluations_and_end(whole: Path) -> None:
+    events = events_of(whole)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert sorted(steps_of(tmp_path)) == [1, 2, 3, 4]
+    assert sorted(steps_of(whole)) == [1, 2, 3, 4]
     assert [event.step for event in events if event.kind == "evaluation_completed"] == [0, 2, 4]
     assert events[-1].kind == "run_finished" and events[-1].outcome == "completed"
     groups = [event for event in events if event.kind == "groups_filtered"]
     assert [(event.step, event.groups, event.kept) for event in groups] == [
         (step, [0, 1, 2, 3], [0, 1, 2, 3]) for step in (1, 2, 3, 4)
     ]
-    records = [record for _, _, record in read_records(tmp_path / "trajectories/train/step_3.jsonl.zst")]
+    records = [record for _, _, record in read_records(whole / "trajectories/train/step_3.jsonl.zst")]
     assert len(records) == 8
     assert [record["return"] for record in records] == [value for row in groups[2].returns for value in row]
     assert {record["kept"] for record in records} == {None}  # there is no filter
@@ -84,16 +90,20 @@ def test_an_evaluation_in_parts_plays_each_of_its_problems_once(model: Path, tmp
 
 
 @pytest.mark.parametrize("algorithm", ["grpo", "ppo"])
-def test_an_interrupted_run_goes_on_exactly_as_if_it_had_not_been(model: Path, tmp_path: Path, algorithm: str) -> None:
+def test_an_interrupted_run_goes_on_exactly_as_if_it_had_not_been(
+    model: Path, whole: Path, tmp_path: Path, algorithm: str
+) -> None:
     config = run_config(model, algorithm={"type": algorithm})
-    train(config, tmp_path / "whole")
+    if algorithm != "grpo":
+        whole = tmp_path / "whole"
+        train(config, whole)
     train(config.model_copy(update={"steps": 2}), tmp_path / "parts")
     train(config, tmp_path / "parts", resume=True)
-    assert steps_of(tmp_path / "parts") == steps_of(tmp_path / "whole")
+    assert steps_of(tmp_path / "parts") == steps_of(whole)
 
 
-def test_a_resumed_run_skips_a_damaged_checkpoint(model: Path, tmp_path: Path) -> None:
-    train(run_config(model), tmp_path)
+def test_a_resumed_run_skips_a_damaged_checkpoint(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole / "checkpoints", tmp_path / "checkpoints")
     weights = tmp_path / "checkpoints/step_4/model/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
     found = checkpoint_folder.latest_valid(tmp_path / "checkpoints")
@@ -143,67 +153,61 @@ def test_an_environment_that_always_raises_fails_the_run_and_names_itself(
     assert "check-env" in failure.remedy
 
 
-def start(model: Path, directory: Path, *, steps: int = 500) -> subprocess.Popen[bytes]:
-    directory.mkdir(parents=True)
-    config = run_config(model, steps=steps, evaluation={"every": 0, "at_start": False, "final_episodes": 4})
-    (directory / "config.json").write_text(config.model_dump_json())
-    command = [sys.executable, "-m", "engine", "train", str(directory / "config.json"), "--run-dir", str(directory)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
-
-
-def wait_for_step(directory: Path, step: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the engine ended early"
-        if (directory / "events.jsonl").exists() and any(s >= step for s in steps_of(directory)):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"no step {step} within 90 seconds")
+def long_run(model: Path) -> RunConfig:
+    return run_config(model, steps=500, evaluation={"every": 0, "at_start": False, "final_episodes": 4})
 
 
 @pytest.mark.slow
 def test_a_stop_request_ends_the_run_with_a_checkpoint(model: Path, tmp_path: Path) -> None:
-    process = start(model, tmp_path / "run")
-    wait_for_step(tmp_path / "run", 2, process)
-    (tmp_path / "run/control.json").write_text(json.dumps({"request": "stop", "epoch": 0}))
-    assert process.wait(timeout=30) == 0
-    last = events_of(tmp_path / "run")[-1]
+    def stop() -> None:
+        wait_for_step(tmp_path, 2)
+        request(tmp_path, "stop")
+
+    assert train_while(stop, long_run(model), tmp_path) == EXIT_DONE
+    last = events_of(tmp_path)[-1]
     assert (last.kind, last.outcome) == ("run_finished", "stopped")
-    assert checkpoint_folder.latest_valid(tmp_path / "run/checkpoints") is not None
+    assert checkpoint_folder.latest_valid(tmp_path / "checkpoints") is not None
 
 
 @pytest.mark.slow
 def test_a_paused_run_makes_no_step_until_it_may_go_on(model: Path, tmp_path: Path) -> None:
-    directory = tmp_path / "run"
-    process = start(model, directory)
-    wait_for_step(directory, 2, process)
-    (directory / "control.json").write_text(json.dumps({"request": "pause", "epoch": 0}))
-    time.sleep(2)
-    paused_at = max(steps_of(directory))
-    time.sleep(2)
-    assert max(steps_of(directory)) == paused_at
-    (directory / "control.json").write_text(json.dumps({"request": "run", "epoch": 0}))
-    wait_for_step(directory, paused_at + 2, process)
-    (directory / "control.json").write_text(json.dumps({"request": "stop", "epoch": 0}))
-    assert process.wait(timeout=30) == 0
+    steps: list[int] = []
+
+    def pause() -> None:
+        wait_for_step(tmp_path, 2)
+        request(tmp_path, "pause")
+        for _ in range(2):
+            time.sleep(2)
+            steps.append(max(steps_of(tmp_path)))
+        request(tmp_path, "run")
+        wait_for_step(tmp_path, steps[-1] + 2)
+        request(tmp_path, "stop")
+
+    assert train_while(pause, long_run(model), tmp_path) == EXIT_DONE
+    assert steps[0] == steps[1]
 
 
 @pytest.mark.slow
 def test_a_terminated_engine_saves_and_says_it_was_interrupted(model: Path, tmp_path: Path) -> None:
-    process = start(model, tmp_path / "run")
-    wait_for_step(tmp_path / "run", 1, process)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 3
-    assert checkpoint_folder.latest_valid(tmp_path / "run/checkpoints") is not None
-    assert not any(event.kind in ("run_finished", "run_failed") for event in events_of(tmp_path / "run"))
+    def terminate() -> None:
+        wait_for_step(tmp_path, 1)
+        end_this_process()
+
+    assert train_while(terminate, long_run(model), tmp_path) == EXIT_INTERRUPTED
+    assert checkpoint_folder.latest_valid(tmp_path / "checkpoints") is not None
+    assert not any(event.kind in ("run_finished", "run_failed") for event in events_of(tmp_path))
 
 
 @pytest.mark.slow
 def test_a_second_engine_in_one_run_directory_is_refused(model: Path, tmp_path: Path) -> None:
-    process = start(model, tmp_path / "run")
-    wait_for_step(tmp_path / "run", 1, process)
-    second = subprocess.run(process.args, capture_output=True, text=True, timeout=60)
-    assert second.returncode == 1
-    assert "Another engine is running" in second.stderr
-    process.kill()
-    process.wait()
+    def start_a_second() -> None:
+        wait_for_step(tmp_path, 1)
+        request(tmp_path, "pause")
+        (tmp_path / "second.json").write_text(long_run(model).model_dump_json())
+        command = [sys.executable, "-m", "engine", "train", str(tmp_path / "second.json"), "--run-dir", str(tmp_path)]
+        second = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert second.returncode == 1
+        assert "Another engine is running" in second.stderr
+        request(tmp_path, "stop")
+
+    assert train_while(start_a_second, long_run(model), tmp_path) == EXIT_DONE

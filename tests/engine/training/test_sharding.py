@@ -12,29 +12,74 @@ from engine.config import LoraSection, ModelConfig
 from engine.policies.adapter import adapted, add_adapter, save_adapter
 from engine.training.sharding import Sharded
 from tests.engine.models import small_model
-from tests.engine.training.sharded_runs import STEPS, run_in
+from tests.engine.training.sharded_runs import STEPS, Case, in_one, in_two
+from tests.engine.training.together import run_together
 from tests.engine.zoo import save_zoo_model
 
 pytestmark = pytest.mark.slow
 
-CASES: dict[str, dict[str, Any]] = {
-    "grpo": {"optimizer": {"micro_batch_tokens": 60, "updates_per_step": 2, "max_grad_norm": 0.5}},
-    "a critic and a pull to the start": {
-        "algorithm": {"type": "ppo"},
-        "loss": {"kl_coefficient": 0.1, "entropy_coefficient": 0.01},
-        "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5},
-    },
-    "a head that is its embedding": {"tied": True, "optimizer": {"micro_batch_tokens": 60, "max_grad_norm": 0.5}},
-    "an adapter": {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}},
-    "a moving average": {"optimizer": {"ema_decay": 0.9, "micro_batch_tokens": 60}},
-    "packs": {"optimizer": {"packing": True, "micro_batch_tokens": 60}},
-    "activations computed twice": {"optimizer": {"gradient_checkpointing": True, "micro_batch_tokens": 60}},
+CLIPPED = {"micro_batch_tokens": 60, "max_grad_norm": 0.5}
+HALF = {**CLIPPED, "precision": "bfloat16"}
+ADAPTER: dict[str, Any] = {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}}
+CRITIC: dict[str, Any] = {
+    "algorithm": {"type": "ppo"},
+    "loss": {"kl_coefficient": 0.1, "entropy_coefficient": 0.01},
+    "optimizer": CLIPPED,
 }
+EQUAL = {
+    "grpo": Case({"optimizer": {**CLIPPED, "updates_per_step": 2}}),
+    "a critic and a pull to the start": Case(CRITIC),
+    "a head that is its embedding": Case({"optimizer": CLIPPED}, model="tied"),
+    "an adapter": Case(ADAPTER),
+    "a moving average": Case({"optimizer": {"ema_decay": 0.9, "micro_batch_tokens": 60}}),
+    "packs": Case({"optimizer": {"packing": True, "micro_batch_tokens": 60}}),
+    "activations computed twice": Case({"optimizer": {"gradient_checkpointing": True, "micro_batch_tokens": 60}}),
+}
+RESUMED = {f"after {size}": Case(CRITIC, after=f"a critic and a pull to the start.of_{size}.pt") for size in (1, 2)}
+HALVED = {"all weights": Case({"optimizer": HALF}), "adapter": Case({"optimizer": HALF, **ADAPTER})}
+EXACT = {f"exact {name}": Case({**case.sections, "optimizer": CLIPPED}) for name, case in HALVED.items()}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: str) -> None:
-    one, two = (run_in(size, tmp_path, **CASES[case]) for size in (1, 2))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the results of every case in one process and in two."""
+    folder = tmp_path_factory.mktemp("sharding")
+    small_model().save_pretrained(folder / "model")
+    small_model(tied=True).save_pretrained(folder / "tied")
+    save_zoo_model(folder / "gpt2", "GPT-2")
+    both = EQUAL | HALVED | {"layer norms": Case({"optimizer": HALF}, model="gpt2")} | trained_adapters(folder)
+    for name, case in (both | EXACT).items():
+        in_one(case, folder, name)
+    run_together(in_two, both | RESUMED, folder)
+    for name, case in RESUMED.items():
+        in_one(case, folder, name)
+    return folder
+
+
+def trained_adapters(folder: Path) -> dict[str, Case]:
+    lora, model = LoraSection(rank=3), small_model()  # 3 rows split unevenly
+    add_adapter(model, lora)
+    for layer in adapted(model).values():
+        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
+    save_adapter(model, lora, folder / "adapter", base=ModelConfig())
+    adapter = {"model": {"lora": {"rank": 3}, "adapter": str(folder / "adapter")}, "loss": {"kl_coefficient": 0.1}}
+    return {
+        precision: Case({**adapter, "optimizer": {"precision": precision, "micro_batch_tokens": 60}})
+        for precision in ("float32", "bfloat16")
+    }
+
+
+def result(folder: Path, case: str, size: int) -> dict[str, Any]:
+    return dict(torch.load(folder / f"{case}.of_{size}.pt", weights_only=True))
+
+
+def results(folder: Path, case: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return result(folder, case, 1), result(folder, case, 2)
+
+
+@pytest.mark.parametrize("case", EQUAL)
+def test_the_updates_of_two_processes_are_those_of_one(folder: Path, case: str) -> None:
+    one, two = results(folder, case)
     assert len(one["metrics"]) == len(two["metrics"]) == STEPS
     for alone, shared in zip(one["metrics"], two["metrics"], strict=True):
         assert shared == pytest.approx(alone, rel=2e-3, abs=2e-5)
@@ -46,30 +91,20 @@ def test_twenty_updates_of_two_processes_are_those_of_one(tmp_path: Path, case: 
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_a_trained_adapter_is_compared_with_its_start_in_two_processes_too(tmp_path: Path, precision: str) -> None:
-    lora, model = LoraSection(rank=3), small_model()  # 3 rows split unevenly
-    add_adapter(model, lora)
-    for layer in adapted(model).values():
-        torch.nn.init.normal_(layer.lora_B["default"].weight, std=0.1)
-    save_adapter(model, lora, tmp_path / "adapter", base=ModelConfig())
-    sections: dict[str, Any] = {
-        "model": {"lora": {"rank": 3}, "adapter": str(tmp_path / "adapter")},
-        "loss": {"kl_coefficient": 0.1},
-        "optimizer": {"precision": precision, "micro_batch_tokens": 60},
-    }
-    one, two = (run_in(size, tmp_path, **sections)["metrics"] for size in (1, 2))
+def test_a_trained_adapter_is_compared_with_its_start_in_two_processes_too(folder: Path, precision: str) -> None:
+    one, two = (found["metrics"] for found in results(folder, precision))
     assert one[0]["policy/kl_to_reference"] == two[0]["policy/kl_to_reference"] == 0
     assert two[-1]["policy/kl_to_reference"] == pytest.approx(one[-1]["policy/kl_to_reference"], rel=0.05, abs=1e-4)
     assert one[-1]["policy/kl_to_reference"] > 0
 
 
-@pytest.mark.parametrize("more", [{}, {"model": {"lora": {"rank": 4}}, "loss": {"kl_coefficient": 0.1}}])
-def test_two_processes_in_bfloat16_gather_layers_in_it_and_do_what_one_does(tmp_path: Path, more: Any) -> None:
-    sections: dict[str, Any] = {"precision": "bfloat16", "micro_batch_tokens": 60, "max_grad_norm": 0.5}
-    one, two = (run_in(size, tmp_path, optimizer=sections, **more) for size in (1, 2))
-    exact = run_in(1, tmp_path, optimizer={**sections, "precision": "float32"}, **more)
+@pytest.mark.parametrize("trained", HALVED)
+def test_two_processes_in_bfloat16_gather_layers_in_it_and_do_what_one_does(folder: Path, trained: str) -> None:
+    one, two = results(folder, trained)
+    exact = result(folder, f"exact {trained}", 1)
     # one process keeps weights in float32, but those that an adapter leaves frozen
-    assert (one["used"], two["used"]) == ([f"torch.{'bfloat16' if more else 'float32'}"], ["torch.bfloat16"])
+    kept = "bfloat16" if trained == "adapter" else "float32"
+    assert (one["used"], two["used"]) == ([f"torch.{kept}"], ["torch.bfloat16"])
     assert {str(weight.dtype) for weight in two["weights"].values()} == {"torch.float32"}  # what the optimiser changes
     # 8 bits of mantissa: the first gradient agrees to about 2 ** -8; later ones follow other weights
     assert two["metrics"][0] == pytest.approx(one["metrics"][0], rel=2e-2, abs=2e-3)
@@ -77,10 +112,8 @@ def test_two_processes_in_bfloat16_gather_layers_in_it_and_do_what_one_does(tmp_
     assert distance(two["weights"], one["weights"]) < distance(one["weights"], exact["weights"])
 
 
-def test_layer_norms_are_gathered_in_float32(tmp_path: Path) -> None:
-    save_zoo_model(tmp_path / "model", "GPT-2")
-    sections: dict[str, Any] = {"precision": "bfloat16", "micro_batch_tokens": 60, "max_grad_norm": 0.5}
-    one, two = (run_in(size, tmp_path, optimizer=sections) for size in (1, 2))
+def test_layer_norms_are_gathered_in_float32(folder: Path) -> None:
+    one, two = results(folder, "layer norms")
     assert two["used"] == ["torch.bfloat16"]
     assert two["metrics"][0] == pytest.approx(one["metrics"][0], rel=2e-2, abs=2e-3)
 
@@ -91,14 +124,12 @@ def distance(some: dict[str, torch.Tensor], others: dict[str, torch.Tensor]) -> 
 
 
 @pytest.mark.parametrize("saved_by", [1, 2])
-def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(tmp_path: Path, saved_by: int) -> None:
-    gae = {"algorithm": {"type": "ppo"}}
-    torch.save(run_in(saved_by, tmp_path, **gae)["learner"], tmp_path / "learner.pt")
-    one, two = (run_in(size, tmp_path, **gae) for size in (1, 2))
+def test_what_one_or_two_processes_saved_one_and_two_go_on_with_alike(folder: Path, saved_by: int) -> None:
+    one, two = results(folder, f"after {saved_by}")
     for name, weight in one["learner"]["critic"].items():
         torch.testing.assert_close(two["learner"]["critic"][name], weight, atol=5e-5, rtol=1e-3)
-    # 20 updates before, 20 since
-    assert {float(of_weight["step"]) for of_weight in two["learner"]["optimizer"]["state"].values()} == {40.0}
+    steps = {float(of_weight["step"]) for of_weight in two["learner"]["optimizer"]["state"].values()}
+    assert steps == {2.0 * STEPS}  # as many before as since
 
 
 def test_processes_take_turns_and_who_has_less_to_do_repeats_what_does_not_count() -> None:

@@ -1,4 +1,4 @@
-"""Several processes of a test at once, each fresh, but forks of one that has imported what they need.
+"""Processes of a test, each fresh, but forks of one that has imported what they need.
 
 To import torch and transformers takes longer than most of what such processes do.
 """
@@ -9,6 +9,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from datetime import timedelta
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ IMPORTED = (
     "pytest",  # where a test runs, its processes import the program that started them
     "peft",
     "torch.distributed.fsdp",
+    "engine.training.session",
     "tests.engine.training.sharded_runs",
     "tests.engine.training.materialized_shards",
     "tests.engine.training.sharded_saves",
@@ -29,8 +31,21 @@ PATIENCE = timedelta(seconds=60)  # of one process with another
 
 def run_together(work: Callable[..., None], *args: Any, size: int = 2) -> None:
     """`work(rank, *args)` in `size` processes. The first error ends them all, and is raised with its traceback."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(list(IMPORTED))  # the first call counts
+    with_imports()
     processes.start_processes(work, args=args, nprocs=size, start_method="forkserver")
+
+
+def start_alone(work: Callable[..., None], *args: Any) -> BaseProcess:
+    """`work(*args)` in a process that a test may end or kill."""
+    process = with_imports().Process(target=work, args=args)
+    process.start()
+    return process
+
+
+def with_imports() -> multiprocessing.context.ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTED))  # the first call counts
+    return context
 
 
 def meet(rank: int, size: int, folder: Path) -> None:
@@ -44,5 +59,10 @@ def report(found: dict[str, Any], folder: Path) -> None:
     dist.all_gather_object(of_all, found)
     if dist.get_rank() == 0:
         torch.save(of_all, folder / "found.pt")
+    end()
+
+
+def end() -> None:
+    """Of a process, once all have come this far."""
     dist.barrier()
     os._exit(0)  # gloo's threads hang in the interpreter's own end after tensors were gathered
