@@ -24,7 +24,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -37,6 +36,7 @@ from benchmarks.databases import add_option, database, vendor
 from tests.launch.deployment import Deployment, answers
 from tests.launch.installation import free_port
 from tests.on_postgres import PostgreSQL
+from tests.warm_python import Process
 
 SETTINGS = "benchmarks.paced_settings"
 SLOTS = 3
@@ -85,7 +85,7 @@ class Chaos:
     def __init__(self, one: Deployment, choice: random.Random, server: PostgreSQL | None = None) -> None:
         self.one, self.choice, self.server = one, choice, server
         self.port = free_port()
-        self.parts: dict[str, subprocess.Popen[bytes]] = {}
+        self.parts: dict[str, Process] = {}
         self.again: list[tuple[float, Callable[[], object]]] = []  # when what was taken away comes back
         self.done: collections.Counter[str] = collections.Counter()
         self.refused = 0  # requests while the database was locked

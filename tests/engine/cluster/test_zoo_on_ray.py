@@ -1,5 +1,4 @@
-"""Runs of architectures that differ from the model that ships, on Ray and sampled by vLLM: it computes what the learner
-does, also after updates."""
+"""Runs of many architectures on Ray, sampled by vLLM: it computes what the learner does, also after updates."""
 
 from __future__ import annotations
 
@@ -18,11 +17,13 @@ pytestmark = [pytest.mark.slow, needs_ray, needs_vllm]
 GRPO: dict[str, Any] = {"algorithm": {"type": "grpo"}, "loss": {"kl_coefficient": 0.01}}
 PPO: dict[str, Any] = {"algorithm": {"type": "ppo"}}
 LORA: dict[str, Any] = {"algorithm": {"type": "grpo"}, "model": {"lora": {"rank": 4}}}
-# Weights of other names and shapes, an attention of our own in the learner, a critic, an adapter of another class of
-# layers. The model that ships and its adapters are in `test_vllm_runs.py` and `test_adapters_on_ray.py`, the three
-# kinds of runs of every architecture in `engine/training/test_zoo_runs.py`, and what vLLM computes and samples with new
-# weights of each in `engine/policies/test_zoo_in_vllm.py`.
-RUNS = {"Gemma 2": GRPO, "Gemma 3": PPO, "GPT-2": LORA, "Mixture of experts": GRPO}
+# every class that vLLM has, each with one of the three: `engine/training/test_zoo_runs.py` has all three of each on one
+# machine, and `engine/policies/test_zoo_in_vllm.py` what vLLM computes before and after new weights
+RUNS = {
+    "Gemma 2": GRPO, "Gemma 3": PPO, "GPT-2": LORA,
+    "Llama 3": PPO, "Mistral": LORA, "Mixture of experts": GRPO,
+    "Phi 3": PPO, "Qwen2": LORA, "Qwen3": GRPO,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -16,11 +16,10 @@ from tests.engine.training.test_runs import run_config, steps_of
 from tests.engine.zoo import ZOO, save_zoo_model
 
 RUNS: dict[str, dict[str, Any]] = {
-    "PPO on packs": {
-        "algorithm": {"type": "ppo"}, "optimizer": {"packing": True}, "loss": {"kl_coefficient": 0.01},
-    },
-    "GRPO of LoRA": {"model": {"lora": {"rank": 4}}, "rollout": {"context": {"type": "last_k_turns", "turns": 2}}},
-}  # fmt: skip
+    "GRPO": {"algorithm": {"type": "grpo"}, "loss": {"kl_coefficient": 0.01}},
+    "PPO on packs": {"algorithm": {"type": "ppo"}, "optimizer": {"packing": True}},
+    "LoRA": {"model": {"lora": {"rank": 4}}, "rollout": {"context": {"type": "last_k_turns", "turns": 2}}},
+}
 
 
 def test_a_model_without_a_chat_template_is_refused_until_it_is_given_one(tmp_path: Path) -> None:
