@@ -47,7 +47,7 @@ OF_LOOKS = {**FAULTS, "runOnly": {"type": "rule", "values": [
     "color-contrast", "link-in-text-block", "scrollable-region-focusable", "aria-hidden-focus", "label",
     "button-name", "link-name",
 ]}}  # fmt: skip
-PATIENCE = 30_000  # ms; the test machine may be busy
+PATIENCE = 90_000  # ms; a model is inspected by a process of its own, and the test machine may be busy
 WIDE: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 VIEWS = (
