@@ -14,7 +14,7 @@ from tests.webapp.security.acts import Act
 from tests.webapp.security.audited import AUDITED, NOT_AUDITED
 from tests.webapp.security.roles import HTTP
 from tests.webapp.security.routes import address
-from tests.webapp.security.test_roles import undone
+from tests.webapp.security.undone import undone
 from tests.webapp.world import World
 from webapp.audit.models import DONE, AuditEntry
 from webapp.audit.services import DESCRIPTIONS, ITSELF

@@ -15,7 +15,7 @@ from tests.webapp.members.people import a_member
 from tests.webapp.refused_rows import refuse_rows
 from tests.webapp.security.acts import Act, Given
 from tests.webapp.security.audited import AUDITED
-from tests.webapp.security.test_roles import undone
+from tests.webapp.security.undone import undone
 from tests.webapp.world import World
 from webapp.environments.models import EnvironmentDefinition
 from webapp.jobs import JobState

@@ -16,13 +16,14 @@ Listing = dict[str, tuple[int, int]]
 
 
 @contextmanager
-def undone(client: Client) -> Iterator[None]:
-    """Rows, and the client's cookies, are as before after the block."""
-    cookies = dict(client.cookies)
+def undone(client: Client | None = None) -> Iterator[None]:
+    """Rows are as before after the block, and so are the cookies of a `client`."""
+    cookies = dict(client.cookies) if client else {}
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-    client.cookies = SimpleCookie(cookies)
+    if client:
+        client.cookies = SimpleCookie(cookies)
 
 
 class KeptFolder:
