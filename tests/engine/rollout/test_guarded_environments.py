@@ -19,8 +19,11 @@ from engine.rollout.env_state_manager import EnvStateManager
 from engine.rollout.records import record_of
 from engine.rollout.types import Trajectory
 from engine.training.rollout_metrics import rollout_metrics
+from tests.engine.models import words
 from tests.engine.rollout import bad_lakes
 from tests.engine.rollout.builders import Script, lake_config, proxy_of, say
+
+pytestmark = pytest.mark.slow  # limits are waited for
 
 DOWN = "go</think><answer>Down</answer>"
 LIMITS = {"max_observation_characters": 5000}
@@ -30,6 +33,7 @@ SHORT = {"construct_seconds": 0.5, "reset_seconds": 0.5, "step_seconds": 0.5, "c
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Trajectory]]:
     """Four trajectories of a lake of `bad_lakes`, two of which are bad."""
+    words()  # plays good lakes, once in a process
 
     def played(lake: str, *, workers: int = 0, members: int = 4, limits: Any = LIMITS) -> list[Trajectory]:
         monkeypatch.setattr(bad_lakes.BadLake, "closed", [])

@@ -131,6 +131,7 @@ def test_the_rule_on_lost_success_warns_in_no_intact_run(found: list[RecordedRun
         assert sum(rule in run.alerts for run in found if run.kind == "collapsed") == 17
 
 
+@pytest.mark.slow
 def test_success_that_stays_low_in_small_batches_is_seldom_called_a_collapse() -> None:
     # 30 runs of 400 steps of eight groups; two broke their format and lost all success, the others stayed near 0.1
     runs = recorded_runs(["entropy_and_chance"])

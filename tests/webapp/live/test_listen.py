@@ -21,6 +21,8 @@ from tests.workers.conftest import find_redis_server
 from webapp.live.listen import listen
 from webapp.live.sentinel import Update
 
+pytestmark = pytest.mark.slow  # a Redis of its own stops and comes back in each
+
 GROUPS = 40
 WHOLE_SECONDS = 2.0
 
