@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,7 +11,6 @@ from pytest_django import Settings
 
 from engine.config import LoraSection, ModelConfig
 from engine.environment_calls.helper import CallFailed
-from engine.inspection.inspect import inspect_model
 from engine.policies.adapter import add_adapter, save_adapter
 from engine.policies.model_paths import BUNDLED
 from tests.engine.hub_cache import add_commit
@@ -31,16 +28,6 @@ WITHOUT_TOKENIZER = {
 @pytest.fixture(autouse=True)
 def folder(settings: Settings, tmp_path: Path) -> None:
     settings.STARBOARD_MODEL_FOLDERS = [tmp_path]
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inspects without a process of its own, which takes most of the time and is what other tests here have."""
-
-    def inspected(path: str, seconds: float, adapter: str = "") -> dict[str, Any]:
-        return dict(json.loads(json.dumps(asdict(inspect_model(path, adapter=adapter)))))
-
-    monkeypatch.setattr("workers.model_inspections.inspect", inspected)
 
 
 def page_of(browser: Client, path: str = "") -> str:
@@ -62,7 +49,6 @@ def test_a_model_is_shown_with_its_template_and_memory(browser: Client) -> None:
     assert 'value="tiny"' in browser.get("/runs/new/?model.path=tiny").content.decode()
 
 
-@pytest.mark.usefixtures("in_this_process")
 def test_a_template_that_hides_earlier_thoughts_is_shown_with_the_context_that_matches(
     browser: Client, tmp_path: Path
 ) -> None:
@@ -70,7 +56,6 @@ def test_a_template_that_hides_earlier_thoughts_is_shown_with_the_context_that_m
     assert 'Hidden by the template. The context <span class="mono">without_thoughts</span> matches it' in page
 
 
-@pytest.mark.usefixtures("in_this_process")
 def test_what_refuses_a_model_is_shown_and_no_run_is_offered(browser: Client, tmp_path: Path) -> None:
     missing = page_of(browser, str(tmp_path / "gone"))
     assert "Cannot be used:" in missing and "does not exist" in missing
@@ -110,7 +95,6 @@ def test_a_model_of_the_hub_is_inspected_at_a_revision(
     assert "the model tiny ships with Starboard, which has no revisions" in shown(path="tiny", revision="v1.0")
 
 
-@pytest.mark.usefixtures("in_this_process")
 def test_a_model_is_inspected_with_an_adapter(browser: Client, tmp_path: Path) -> None:
     model, lora = small_model(), LoraSection(rank=4, alpha=8.0)
     add_adapter(model, lora)
